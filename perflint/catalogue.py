@@ -77,7 +77,7 @@ class Event:
         """The level of an impact, given in milliseconds per step."""
         if self.level is not None:
             return self.level
-        if milliseconds >= HIGH_FROM_MS:
+        if milliseconds >= max(HIGH_FROM_MS, self.medium_from):
             return ImpactLevel.HIGH
         return ImpactLevel.MEDIUM if milliseconds >= self.medium_from else ImpactLevel.LOW
 

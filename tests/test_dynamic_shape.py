@@ -82,6 +82,49 @@ def test_size_that_the_values_decide(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("n = mask.astype('int64').sum()\nreturn loss[:n]", "a bound of the slice"),
+        ("return x[:, y.max() :]", "a bound of the slice"),
+        ("first = paddle.argmax(loss)\nreturn loss[first : first + 4]", "a bound of the slice"),
+        ("n = paddle.randint(1, 9, [1])\nx[:, :n] = 0\nreturn x", "a bound of the slice"),
+        ("return paddle.arange(y.max() + 1)", "a size"),
+        ("return x.reshape([mask.astype('int64').sum(), -1])", "a size"),
+        ("return self.cut(loss, y.max())", "a bound of the slice"),
+    ],
+)
+def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
+    [finding] = found(script(body) + "\n    def cut(self, values, n):\n        return values[:n].mean()\n")
+    assert f"{said} is a tensor" in finding.message
+    assert finding.confidence is Confidence.MEDIUM
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return loss[: y.shape[0]]",
+        "n, c = paddle.shape(x)\nreturn x.reshape([n, c])",
+        "n = paddle.numel(y)\nreturn loss[:n]",
+        "return x[:, : int(self.size)]",
+        "n = y.max() if y.ndim > 2 else y.shape[0]\nreturn loss[:n]",
+        "n = self.count(y)\nreturn loss[:n]",
+        "n = paddle.ceil(paddle.shape(x)[2:3] / 4).astype('int32')\nreturn x.reshape([n, -1])",
+        "return one_hot(y.max(), 3)",
+        "return self.masked(x, y, 9)",
+        "for n in self.sizes:\n    x = x[:, :n]\nreturn x",
+        "return self.cut(loss, y.max()) + self.cut(loss, y.shape[0])",
+    ],
+)
+def test_a_size_that_may_be_a_number(body: str) -> None:
+    cut = "    def cut(self, values, n):\n        return values[:n].mean()\n"
+    count = "    def count(self, y):\n        return y.shape[0]\n"
+    masked = (
+        "    def masked(self, x, y, n=None):\n        n = y.max() if n is None else n\n        return x[:, :n].sum()\n"
+    )
+    assert found("\n".join([script(body), cut, count, masked])) == []
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "loss[mask] = 0.0\nreturn loss.sum()",

@@ -152,10 +152,17 @@ def test_an_array_that_was_just_read_needs_no_index_on_the_host() -> None:
     assert needed("return scores * [1, 2, 3][lengths.sum().item()]") == [True]
 
 
-def test_a_loop_that_ends_at_convergence_saves_more_than_the_read_costs() -> None:
-    body = "for _ in range(9):\n    scores = scores / 2\n    if scores.max().item() < 1:\n        {}\nreturn scores"
-    assert needed(body.format("break")) == [True]
-    assert needed(body.format("scores = scores + 1")) == [False]
+PASSES = "for _ in range(9):\n    scores = scores / 2\n    if scores.max().item() < 1:\n        {}\nreturn scores"
+
+
+def test_a_loop_may_end_some_passes_late() -> None:
+    (read,) = found(script(PASSES.format("break")))
+    assert read.impact is not None
+    assert read.impact.level > ImpactLevel.LOW
+    assert "after every few passes" in read.message
+    assert needed(PASSES.format("scores = scores + 1\n        break")) == [True]
+    assert needed(PASSES.format("raise ValueError(lengths)")) == [True]
+    assert needed(PASSES.format("scores = scores + 1")) == [False]
 
 
 def test_a_branch_that_returns_without_gradients_trains_nothing() -> None:
@@ -179,6 +186,13 @@ def train(loader, optimizer):
         loss.backward()
         optimizer.step()
 """
+
+
+def test_a_name_of_what_predicts_does_not_count_where_a_step_leads() -> None:
+    text = script("return scores") + MATCHER.replace("Matcher", "CaptionDecoder")
+    assert len(found(text, Confidence.MEDIUM)) == 1
+    alone = text.replace(" + matcher(x).mean()", "").replace("optimizer.step()", "pass")
+    assert found(alone, Confidence.MEDIUM) == []
 
 
 def test_what_a_step_runs_without_gradients_is_part_of_it() -> None:

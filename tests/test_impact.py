@@ -101,6 +101,7 @@ def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     by_checks |= {"tensors of pictures"}  # which PPF106 does
     by_checks |= {"evaluated batch", "ready batch", "other batch"}  # which PPF101 does
     by_checks |= {"float32 step that waits"}  # which PPF301 does
+    by_checks |= {"evaluation of the training data"}  # which PPF602 does
     assert set(EVENTS) - named == by_checks
 
 
@@ -299,6 +300,8 @@ def test_a_log_costs_what_the_read_costs_that_it_shows() -> None:
         ("args.limit = y.max().item()", MEDIUM),
         ("n = int(y.max().item()) + 1\npaddle.zeros([n, 4])", LOW),
         ("n = y.max().item()\nn = 4\npaddle.zeros([n, 4])", MEDIUM),
+        ("rows = y.numpy()\nnp.zeros([rows.shape[0], len(rows)])", MEDIUM),
+        ("rows = y.numpy()\nnp.zeros([rows[0], 4])", LOW),
         ("n = F.relu(y.max().item())\npaddle.zeros([n, 4])", MEDIUM),
         ("paddle.reshape(y.numpy(), [4, -1])", MEDIUM),
         ("paddle.reshape(x, [y.max().item(), -1])", LOW),

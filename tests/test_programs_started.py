@@ -134,6 +134,54 @@ def test_code_that_a_program_may_reach_is_still_reported(other: str) -> None:
     assert [finding.confidence for finding in told({"engine.py": ENGINE, "run.py": other})] != []
 
 
+BY_MODE = {
+    "base.py": """\
+import paddle
+
+
+class Base(paddle.nn.Layer):
+    def forward(self, *args, **kwargs):
+        mode = kwargs.get("mode", "forward")
+        if "mode" in kwargs:
+            del kwargs["mode"]
+        return getattr(self, "_" + mode)(*args, **kwargs)
+""",
+    "net.py": """\
+from base import Base
+
+
+class Net(Base):
+    def _forward(self, x):
+        return x * x.sum().item()
+""",
+    "train.py": """\
+import paddle
+from net import Net
+
+
+def main(options):
+    net, optimizer = Net() if options.net else None, paddle.optimizer.Adam()
+    for x in paddle.io.DataLoader(options.data):
+        loss = net(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+
+if __name__ == "__main__":
+    main(options)
+""",
+}
+
+
+def test_what_a_step_certainly_runs_is_reached_by_its_program() -> None:
+    settings = Settings(select=("PPF210",), min_impact=ImpactLevel.LOW)
+    assert [finding.path for finding in told(BY_MODE, settings)] == ["net.py"]
+    assert (
+        told(BY_MODE | {"train.py": BY_MODE["train.py"].replace("    main(options)\n", "    pass\n")}, settings) == []
+    )
+
+
 def test_a_library_is_used_by_unknown_programs() -> None:
     library = {"lib/__init__.py": "", "lib/engine.py": ENGINE + "\n\ndef fit():\n    Trainer().train(1, [], 2)\n"}
     (program,) = found(library).programs

@@ -116,8 +116,8 @@ def test_the_step_with_most_to_gain_comes_first_and_in_it_the_finding() -> None:
 
 def test_a_long_report_shows_five_findings_of_a_step_and_names_the_others() -> None:
     step = StepPlace("a.py", 2)
-    lines = _text([_finding("a.py", row, step, row) for row in range(1, 22)], [_report(step, 0.5)])
-    assert lines[0] == "a.py:2: 21 findings"
+    lines = _text([_finding("a.py", row, step, row) for row in range(1, 22)], [_report(step, 0.5, ["a.py"])])
+    assert lines[0] == "a.py:2, a script: 21 findings"
     assert [line for line in lines if "PPF201 finding" in line] == [
         f"a.py:{row}:1 PPF201 finding {row}" for row in (21, 20, 19, 18, 17)
     ]
@@ -129,7 +129,9 @@ def test_a_long_report_names_the_steps_that_gain_least() -> None:
     places = [StepPlace(f"f{number:02}.py", 1) for number in range(30)]
     findings = [_finding(place.path, 5, place) for place in places]
     lines = _text(findings, [_report(place, 0.9 - number / 100) for number, place in enumerate(places)])
-    assert [line for line in lines if line.endswith(": 1 finding")] == [f"f{n:02}.py:1: 1 finding" for n in range(12)]
+    assert [line for line in lines if line.endswith(": 1 finding")] == [
+        f"f{n:02}.py:1, started by code that is not here: 1 finding" for n in range(12)
+    ]
     assert "18 more steps:" in lines
     assert "  f29.py:1: PPF201 at 5" in lines
 

@@ -301,6 +301,34 @@ def test_forward_passes_are_told_of_certain_waste_only(body: str, count: int) ->
     assert len(in_forward(body)) == count
 
 
+LED_TO = """
+import paddle
+from paddle import nn
+
+
+class Loss(nn.Layer):
+    def forward(self, scores, targets):
+        boxes = sum(len(each["boxes"]) for each in targets)
+        return scores.sum() / paddle.to_tensor({data})
+
+
+criterion = Loss()
+for x, targets in paddle.io.DataLoader(data):
+    loss = criterion(net(x), targets)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def test_a_number_of_the_batch_counts_where_a_step_leads() -> None:
+    text = LED_TO.format(data="[boxes]")
+    (finding,) = check(text, "PPF205")
+    assert finding.message.endswith("use the number itself.")
+    assert check(text.replace("optimizer.step()", "pass").replace("loss.backward()", "pass"), "PPF205") == []
+    assert check(LED_TO.format(data="[len(each) for each in targets]"), "PPF205") == []
+
+
 def test_zeros_for_a_batch_without_targets_are_rare() -> None:
     sure = [item.confidence > Confidence.LOW for item in in_forward(ZEROS)]
     assert sure == [False]

@@ -265,6 +265,35 @@ def test_a_decision_that_needs_an_argument_which_may_be_left_out(body: str, conf
     assert [finding.confidence for finding in found(OPTIONAL.format(body=body))] == [confidence]
 
 
+LED_TO = """
+import paddle
+
+
+def limited(x):
+    return x * 2 if x.max() > 3 else x  #: PPF203
+
+
+class BeamDecoder(paddle.nn.Layer):
+    def forward(self, x):
+        if x.sum() == 0:  #: PPF203
+            return x
+        return limited(x)
+
+
+net, optimizer = BeamDecoder(), make_optimizer()
+for x, y in paddle.io.DataLoader(data):
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def test_a_step_that_certainly_leads_there_says_more_than_names() -> None:
+    expect_marked(LED_TO, "PPF203")
+    assert found(LED_TO.replace("loss.backward()", "pass").replace("optimizer.step()", "pass")) == []
+
+
 def test_a_layer_that_only_predicts() -> None:
     body = "if paddle.max(x) == 3: return x"
     assert found(FORWARD.format(name="Decoder", body=body))

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.findings import ImpactLevel, StepEdit, StepPlace, StepVerdict
+from perflint.findings import Confidence, ImpactLevel, StepEdit, StepPlace, StepVerdict
 from perflint.flow.resolving import opened
 from perflint.output.verdict_text import unseen, verdict_json, verdict_lines
 from perflint.trace.loading import loadings
@@ -252,6 +252,30 @@ def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
     assert found.impact.level is ImpactLevel.LOW
     assert found.impact.reason.endswith("where nothing is gained while it also waits at line 11")
     assert found.step == StepPlace("train.py", 7)
+
+
+def test_a_wait_that_may_go_does_not_keep_others_from_being_worth_it() -> None:
+    """What the host has worked out is copied at each step, perhaps needlessly: the read pays off together with it."""
+    text = dedent(
+        """\
+        import paddle
+        from edges import find
+
+
+        def train(loader, model, optimizer, seen):
+            for x, y in loader:
+                edges = find(y.numpy())
+                loss = model(x, paddle.to_tensor(edges)).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+        """
+    )
+    found = {each.code: each for each in check(text, "PPF201", "PPF205", min_confidence=Confidence.LOW)}
+    assert found["PPF205"].confidence is Confidence.LOW
+    (read,) = check(text, "PPF201")
+    assert read.impact is not None
+    assert read.impact.level is ImpactLevel.MEDIUM
 
 
 def test_waits_that_cost_little_hold_nothing_up() -> None:

@@ -92,7 +92,8 @@ class _Tracer:
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, at)
         if isinstance(node, (ast.List, ast.Tuple)):
-            return _gathered(self._all(node.elts, at))
+            inside = self._all(node.elts, at)
+            return inside if len(node.elts) == 1 else _gathered(inside)
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
             return _gathered(self.origin(node.elt, at))
         if isinstance(node, ast.Name):

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from perflint.flow.branches import Every, Often
-from perflint.flow.calls import CallGraph
+from perflint.facts.periodic import Periodic, periodic
 from perflint.flow.known_values import Known
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
@@ -17,22 +16,9 @@ from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
-from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
-from perflint.training import evidence, step_loops
-from perflint.training.every import HowOften, Interval, interval, whole_number
+from perflint.training.every import HowOften, Interval
 from perflint.training.steps import Step
-
-# Epoch loops: what runs once per epoch, between the step loops.
-
-
-def loop_of(statement: Statement) -> Loop | None:
-    """The loop over epochs that runs a statement each time, None if there is none or a test is in between."""
-    loop = statement.loop
-    if loop is None or not evidence.counts_epochs(loop):
-        return None
-    return loop if HowOften({}).every(statement.place, loop).often is Often.EACH_STEP else None
-
 
 # Finds calls that may load, move or upload a checkpoint, which would fail if the save is not finished.
 
@@ -104,43 +90,29 @@ _PARTS_OF_PROGRAMS = frozenset(
     for name in ("save_persistables", "save_params", "save_vars")
 )
 _PRETRAINED = "save_pretrained"
-_FEW = 2000
-"""A save after an epoch with more steps is not reported: it takes little of the time."""
 
 WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS}), "save_dygraph", _PRETRAINED)
 """The last names of all calls that save."""
-
-
-class _Reached(NamedTuple):
-    """How a training reaches a save: at each ``interval`` of a step loop, or of a loop over epochs.
-
-    ``evaluates``: the model is evaluated equally often, which takes longer than any save.
-    """
-
-    step: Step
-    interval: Interval
-    evaluates: bool
 
 
 class PeriodicSave(NamedTuple):
     """A save that training waits for every n steps.
 
     ``more``: how many other saves are next to it. ``with_optimizer``: they also save the state of an optimizer.
+    ``is_beside_evaluation``: the model is evaluated equally often, which takes longer than any save.
     """
 
-    reached: _Reached
+    reached: Periodic
     statement: Statement
     more: int
     with_optimizer: bool
+    is_beside_evaluation: bool
 
     @property
     def loop(self) -> Loop | None:
         """The step loop, or the loop over epochs, if it is in the same function."""
         step = self.reached.step
         return step.loop if not step.calls and isinstance(step.loop, LOOPS) else None
-
-
-_Calls = tuple[tuple[str, ast.AST], ...]
 
 
 @query
@@ -157,20 +129,23 @@ def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
 
 def _saves_of(at: Place) -> Iterator[tuple[ast.Call, PeriodicSave]]:
     """The saves of a function: one for each group of adjacent ones."""
-    together: dict[_Reached, list[tuple[Statement, ast.Call]]] = {}
-    known: dict[tuple[int, str], _Reached | None] = {}
+    together: dict[tuple[Step, Interval, bool], list[tuple[Statement, ast.Call]]] = {}
+    known: dict[tuple[int, str], Periodic | None] = {}
+    ways: dict[tuple[Step, Interval, bool], Periodic] = {}
     for statement, call in _saves_in(at):
         place = statement.place
         block = (id(place.node), place.branch) if place else (0, "")
         if block not in known:
-            known[block] = _Search().reached(at, statement, ())
+            known[block] = periodic(at, statement)
         reached = known[block]
         if reached is not None:
-            together.setdefault(reached, []).append((statement, call))
-    for reached, saves in together.items():
+            key = reached.step, reached.interval, _evaluates(reached)
+            together.setdefault(key, []).append((statement, call))
+            ways.setdefault(key, reached)
+    for key, saves in together.items():
         statement, first = saves[0]
         optimizer = any(_saves_optimizer(call) for _, call in saves)
-        yield first, PeriodicSave(reached, statement, len(saves) - 1, optimizer)
+        yield first, PeriodicSave(ways[key], statement, len(saves) - 1, optimizer, key[2])
 
 
 def _saves(at: Place) -> bool:
@@ -199,69 +174,11 @@ def _saves_optimizer(call: ast.Call) -> bool:
     return any("optim" in name.lower() for argument in arguments_of(call) for name in names_in(argument))
 
 
-# -- from where a save is reached ---------------------------------------------------------------------------------
-
-
-class _Search:
-    """Follows calls from a save up to the loop that runs it."""
-
-    def __init__(self) -> None:
-        self._seen: set[Scope] = set()
-
-    def reached(
-        self, at: Place, statement: Statement, calls: _Calls, every_n: Interval | None = None
-    ) -> _Reached | None:
-        """The loop that reaches a statement.
-
-        Args:
-            file: the file of the statement.
-            scope: its function.
-            statement: the save, or a call that leads to it.
-            calls: the calls from there to the save.
-            every_n: how often they run it.
-        """
-        if at.scope in self._seen or is_no_training(at.scope.name):
-            return None
-        self._seen.add(at.scope)
-        loops = list(step_loops.loops_around(statement, step_loops.step_loops(at)))
-        loop = loops[-1] if loops else None
-        runs = HowOften(Known(at), at.scope).every(statement.place, loop)
-        if not runs.is_regular:
-            return None
-        if runs.number is not None:
-            every_n = interval(runs.number, at.before(statement))
-        if loop is None:
-            at_epochs = self._at_epochs(at, statement, calls) if every_n is None else None
-            return at_epochs or self._above(at, calls, every_n)
-        if every_n is None:
-            return None
-        return _Reached(Step(at.file.path, loop, calls), every_n, _evaluates(at, loop, runs))
-
-    def _above(self, at: Place, calls: _Calls, every_n: Interval | None) -> _Reached | None:
-        if isinstance(at.scope.node, ast.Module):
-            return None
-        for site in CallGraph.of(at.file.project).callers(at):
-            if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
-                continue
-            way = ((site.file.path, site.call), *calls)
-            found = self.reached(site.function, site.statement, way, every_n)
-            if found is not None:
-                return found
-        return None
-
-    def _at_epochs(self, at: Place, statement: Statement, calls: _Calls) -> _Reached | None:
-        loop = loop_of(statement)
-        steps = _steps_of_epoch(at, loop) if loop is not None else None
-        if steps is None or steps > _FEW:
-            return None
-        after_each = Interval(steps, f"after each pass, of {steps} steps,")
-        return _Reached(Step(at.file.path, loop, calls), after_each, False)
-
-
-def _evaluates(at: Place, loop: Loop, runs: Every) -> bool:
+def _evaluates(save: Periodic) -> bool:
     """Whether a step loop evaluates the model at least as often as it runs something else."""
-    places, own = HowOften(Known(at), at.scope), set(map(ast.unparse, runs.numbers))
-    asked = (places.every(statement.place, loop) for statement in _evaluations(at.file, at.scope, loop))
+    at, own = save.place, set(map(ast.unparse, save.runs.numbers))
+    places = HowOften(Known(at), at.scope)
+    asked = (places.every(each.place, save.loop) for each in _evaluations(at.file, at.scope, save.loop))
     return any(not own.isdisjoint(map(ast.unparse, each.numbers)) for each in asked)
 
 
@@ -270,15 +187,3 @@ def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
     """The statements of a loop that evaluate the model."""
     statements = scope.statements_in(loop)
     return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
-
-
-def _steps_of_epoch(at: Place, loop: Loop) -> int | None:
-    """How many steps a loop over epochs runs in each, if the code shows it: ``for step in range(100)``."""
-    inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
-    for one in inner:
-        if one not in step_loops.step_loops(at):
-            continue
-        counted = one.iter
-        if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
-            return whole_number(counted.args[0], Place(at.file, at.scope))
-    return None

@@ -183,7 +183,7 @@ _TEXTS = frozenset({"str", "repr", "format"})
 _EXITS = frozenset({"exit", "_exit", "abort", "quit"})
 _TO_TENSOR = frozenset({"to_tensor", "to_variable"})
 _ASK_WHICH = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
-_FORMS = frozenset({"shape", "ndim", "dtype"})
+FORMS = frozenset({"shape", "ndim", "dtype"})
 _KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
 _ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
 _TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
@@ -491,7 +491,7 @@ _CALLS = (
 def _asks_for_form(node: ast.AST) -> bool:
     """Whether an expression uses the shape or the kind of a value, but not its items."""
     if isinstance(node, ast.Attribute):
-        return node.attr in _FORMS
+        return node.attr in FORMS
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS
 
 

@@ -8,9 +8,11 @@ from itertools import islice
 
 from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
-from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
+from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked
 from perflint.index.kinds import Kind
+from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
@@ -81,7 +83,7 @@ _DRAWS = "numpy.random."
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _LEAVES_MODEL = (ast.Raise, ast.Break)
-"""A loop of a model that ends early, at convergence, saves more than the read costs; `return` is often a choice."""
+"""`return` is often a choice."""
 
 _LARGE = 4
 """A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
@@ -188,6 +190,8 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     """Why the host has to know the test of an ``if``."""
     leaves = _LEAVES_MODEL if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
+    if ends_a_loop_inside(point):
+        return ""
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
     if forward and all(_only_tells(arm) for arm in arms):
@@ -195,6 +199,17 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     returns = any(isinstance(item, ast.Return) for item in walk(statement))
     is_part = forward and not returns and any(_is_large(arm) for arm in arms)
     return _STRUCTURE if is_part else ""
+
+
+def ends_a_loop_inside(point: Point) -> bool:
+    """Whether a test ends a loop inside the step, in which it waits in each pass: ``if error < limit: break``.
+
+    The loop may end some passes late, so the test need not come in each of them.
+    """
+    statement, loop = point.statement.node, point.statement.loop
+    if not isinstance(statement, ast.If) or loop is None or loop is point.loop or statement.orelse:
+        return False
+    return isinstance(statement.body[-1], ast.Break) and _only_tells(statement.body[:-1])
 
 
 def _trains(statement: ast.If) -> bool:
@@ -235,8 +250,16 @@ def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
         if is_size:
             found.add(node)
         wanted = _wanted(node, point, items)
+        is_size = is_size and not _asks_for_its_form(node)
         waiting += [(child, is_size or child in wanted) for child in children(node)]
     return frozenset(found)
+
+
+def _asks_for_its_form(node: ast.AST) -> bool:
+    """Whether an expression needs no value of what it is about: ``x.shape``, which the host knows, and ``len(x)``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    return isinstance(node, ast.Attribute) and node.attr in FORMS
 
 
 def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
@@ -319,6 +342,93 @@ def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bo
     """Whether a size in an expression is a tensor of the device, which the host has to read first."""
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     return any(_is_on_the_device(part, point, evaluator) for part in sizes)
+
+
+def sized_by_a_result(node: ast.AST, point: Point) -> bool:
+    """Whether a size in an expression is certainly a result of the device: ``x[:, :n]`` after ``n = lengths.max()``.
+
+    Numbers that look alike come from ``x.shape``, from a caller, or from a helper: each place that the value may come
+    from has to compute it from tensors, as far as it is known, and at least one has to be known.
+    """
+    evaluator = Evaluator(point.file, point.full_env)
+    if isinstance(node, ast.Call) and not point.file.names.qualified(node.func).startswith("paddle."):
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is None or not evaluator.kind(owner).is_tensor:
+            return False  # a function of the project, with a name that Paddle has as well
+    sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
+    tensors = (part for part in sizes if evaluator.kind(part).is_tensor and not is_in_host_memory(part, point))
+    return any(_is_a_result(asked(part, point.place, through=_VALUES)) is True for part in tensors)
+
+
+_VALUES = EVERYTHING & ~Through.ITEM
+_COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
+_RESULTS = frozenset(
+    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
+    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort"}
+)
+"""Functions and methods whose result is on the device, unless they get what is on the host."""
+_SAME = frozenset(
+    {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
+    | {"concat", "minimum", "maximum", "where"}
+)
+"""Those whose result is where their arguments are."""
+
+
+def _is_a_result(value: ValueSource) -> bool | None:
+    """Whether an expression computes a tensor on the device; False if it is something else, None if that is unknown."""
+    node = value.node
+    if isinstance(node, ast.BinOp):
+        return _any_of(value, [node.left, node.right])
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return _any_of(value, node.elts)
+    if isinstance(node, (ast.UnaryOp, ast.Subscript)):
+        return _is_a_result(value.part(node.operand if isinstance(node, ast.UnaryOp) else node.value))
+    if isinstance(node, ast.Attribute) and node.attr in HOST_ATTRIBUTES:
+        return False
+    if isinstance(node, (ast.Name, ast.Attribute, ast.IfExp)):
+        return _of_sources([*value.sources()], node)
+    if isinstance(node, ast.Call):
+        return _is_called_for_one(node, value)
+    return False if isinstance(node, ast.Constant) else None
+
+
+def _of_sources(found: list[ValueSource], node: ast.expr) -> bool | None:
+    """The same for a value that may come from several places; only calls may leave open what others pass."""
+    known = [None if not each.is_known or each.node is node else _is_a_result(each) for each in found]
+    if False in known or None not in known:
+        return _all_of(known)
+    passed = (is_one for each, is_one in zip(found, known, strict=True) if _is_passed(each))
+    return True if True in passed else None
+
+
+def _is_passed(source: ValueSource) -> bool:
+    return any(step.kind is Through.ARGUMENT for step in source.steps)
+
+
+def _is_called_for_one(call: ast.Call, value: ValueSource) -> bool | None:
+    """The same for a call."""
+    last, method = terminal(call) or "", call.func if isinstance(call.func, ast.Attribute) else None
+    if last in _COUNTS or (method is None and last in GIVE_A_NUMBER):
+        return False
+    is_function = value.qualified.startswith("paddle.")
+    if last not in _RESULTS | _SAME or not (is_function or method is not None):
+        called = [each for each in value.sources() if each.node is not call]
+        return _of_sources(called, call) if called and not is_function else None
+    given = call.args if is_function or method is None else [method.value]
+    if last == "to_tensor" or not given:
+        return True
+    return _any_of(value, given) is not False if last in _RESULTS else _any_of(value, given)
+
+
+def _any_of(value: ValueSource, parts: list[ast.expr]) -> bool | None:
+    """The same for what is computed from some expressions: on the device if one of them is."""
+    found = [_is_a_result(value.part(part)) for part in parts if not isinstance(part, ast.Constant)]
+    return True if True in found else None if None in found or not found else False
+
+
+def _all_of(found: list[bool | None]) -> bool | None:
+    """What holds for each of some values, as far as it is known."""
+    return False if False in found else True if True in found else None
 
 
 def _parts(size: ast.AST) -> list[ast.expr]:

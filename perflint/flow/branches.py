@@ -180,6 +180,11 @@ def is_left_out(site: CallSite, at: Place, statement: Statement) -> bool:
     )
 
 
+def rules_out(test: ast.expr, truth: bool, place: Place) -> bool:
+    """Whether a test cannot have a result in one run of a function, by its arguments, constants and defaults."""
+    return _fails(Constants.of(place.file.project).possible(test, place), truth)
+
+
 def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
     """A test with an attribute replaced by the values that the function gave it before: ``self.every = every``."""
     bound = bindings_of(scope)

@@ -425,7 +425,7 @@ class Constants(Part):
         if found.is_parameter:
             run = place.run_of(found.scope)
             if run is not None and run.call is not None:
-                return self._passed(name, Place(place.file, found.scope), run.call)
+                return self._passed(name, Place(place.file, found.scope), run.call, want)
             if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
                 return OPEN  # methods are called in other ways than by creating an object
             follow = self._assumed if want is Want.DEFAULT else self._parameter
@@ -479,13 +479,14 @@ class Constants(Part):
 
     # -- parameters --------------------------------------------------------------------------------------------
 
-    def _passed(self, name: str, at: Place, by: Located) -> Found:
+    def _passed(self, name: str, at: Place, by: Located, want: Want) -> Found:
         """The value of a parameter of a function in a run whose call is known."""
         argument = argument_for(at.scope, by.call, name)
         if argument is None:
             return self._default(name, at, Want.DEFAULT)
         origin = ValueOrigin.NAME if by.place.run is not None else ValueOrigin.ARGUMENT
-        return after(self._values(argument, by.place, Want.DEFAULT), OriginStep(origin, name))
+        values = self._values(argument, by.place, Want.POSSIBLE if want is Want.POSSIBLE else Want.DEFAULT)
+        return after(values, OriginStep(origin, name))
 
     @query(cycle=())
     def _parameter(self, name: str, at: Place, want: Want) -> Found:

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import islice
 
 from perflint.configuration.settings import Settings
 from perflint.flow.calls import CallGraph
@@ -30,7 +29,7 @@ from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, required_parameters, written_entries
+from perflint.syntax.parameters import argument_for, fits, required_parameters, written_entries
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import base_of, string_of
@@ -136,14 +135,20 @@ class Tables(Part):
         """
         found = _look_up(call.func)
         if found is not None:
-            return self._called(file, found, string_of(found.key), arguments, keywords)
+            return self._called(file, found, string_of(found.key), arguments, keywords, call)
         return self._through(file, call)
 
     def _called(
-        self, file: FileIndex, found: _LookUp, key: str | None, arguments: list[Kind], keywords: dict[str, Kind]
+        self,
+        file: FileIndex,
+        found: _LookUp,
+        key: str | None,
+        arguments: list[Kind],
+        keywords: dict[str, Kind],
+        call: ast.Call | None = None,
     ) -> Kind | None:
         if key is None:
-            return self._any_layer(file, found)
+            return self._any_layer(file, found, call)
         if found.is_attribute:
             name = dotted(found.holder)
             return (
@@ -158,13 +163,13 @@ class Tables(Part):
         entry = dotted(entries[key]) if key in entries else None
         return Values.of(self._project).call(where, where.names.resolve(entry), arguments, keywords) if entry else None
 
-    def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
+    def _any_layer(self, file: FileIndex, found: _LookUp, call: ast.Call | None) -> Kind | None:
         """A layer of any class that a look-up may give; None if it may return something else, or one of very many."""
         where = self._module(file, found)
         if where is not None:
-            return self._layer_of(where)
+            return _one_of(where, self._names_in(where), call)
         table = None if found.is_attribute else self._table(file, found.holder)
-        return _one_of(table[0], map(dotted, table[1].values())) if table is not None else None
+        return _one_of(table[0], map(dotted, table[1].values()), call) if table is not None else None
 
     def _module(self, file: FileIndex, found: _LookUp) -> FileIndex | None:
         """The module whose names are looked up, as in ``getattr(models, name)`` and ``globals()[name]``."""
@@ -181,11 +186,10 @@ class Tables(Part):
         return Modules.of(self._project).module_named(file.names.resolve(name), file)
 
     @query
-    def _layer_of(self, module: FileIndex) -> Kind | None:
-        """A layer of any class that a module defines, or imports from another one."""
+    def _names_in(self, module: FileIndex) -> list[str]:
+        """The names that a module binds, or imports from another one."""
         modules = [module, *(Modules.of(self._project).module_named(name, module) for name in module.names.stars)]
-        names = {name for where in modules if where is not None for name in where.names.bound}
-        return _one_of(module, sorted(names))
+        return sorted({name for where in modules if where is not None for name in where.names.bound})
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
         """The result of a function that looks up one of its parameters, for which the call passes a literal."""
@@ -257,17 +261,31 @@ class Tables(Part):
         return is_mutated(name, file.tree)
 
 
-def _one_of(file: FileIndex, names: Iterable[str | None]) -> Kind | None:
-    """An instance of one of the classes that some names of a file refer to, if all are layers and there are few."""
-    modules = Modules.of(file.project)
-    found = (modules.find(file.names.resolve(name), file) for name in names if name is not None)
-    classes = dict.fromkeys(
-        (place[0], place[1]) for place in found if place is not None and isinstance(place[1], Class)
-    )
-    kinds = [modules.kind_of_instance(*place) for place in islice(classes, _MOST_LAYERS + 1)]
-    if not 0 < len(kinds) <= _MOST_LAYERS or any(kind.tag != LAYER_TAG for kind in kinds):
+def _one_of(file: FileIndex, names: Iterable[str | None], call: ast.Call | None) -> Kind | None:
+    """An instance of one of the classes that some names of a file refer to, if all are layers and there are few.
+
+    Of classes, and of the functions that create a layer, only those count that take the arguments of ``call``.
+    """
+    modules, values = Modules.of(file.project), Values.of(file.project)
+    named = {name: modules.find(file.names.resolve(name), file) for name in names if name is not None}
+    found = {place: name for name, place in named.items() if place is not None}
+    classes = [(home, one) for home, one in found if isinstance(one, Class) and _takes(home, one, call)]
+    functions = [(home, one) for home, one in found if isinstance(one, Scope) and _takes(home, one, call)]
+    if not len(classes) + len(functions) > 0 or len(classes) > _MOST_LAYERS:
         return None
-    return reduce(join, kinds)
+    kinds = [modules.kind_of_instance(*place) for place in classes]
+    if any(kind.tag != LAYER_TAG for kind in kinds):
+        return None
+    if len(functions) <= _MOST_LAYERS:
+        made = (values.call(file, file.names.resolve(found[each]), [], {}) for each in functions)
+        kinds += [kind for kind in made if kind is not None and kind.tag == LAYER_TAG]
+    return reduce(join, kinds) if kinds else None
+
+
+def _takes(file: FileIndex, one: Class | Scope, call: ast.Call | None) -> bool:
+    """Whether a class or a function takes the arguments of a call; None: any."""
+    place = Modules.of(file.project).method_of(file, one, "__init__") if isinstance(one, Class) else Place(file, one)
+    return call is None or place is None or fits(place.scope, call)
 
 
 def _look_up(node: ast.expr) -> _LookUp | None:

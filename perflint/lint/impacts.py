@@ -47,7 +47,7 @@ def cost(
     if point is not None and event.name != _BATCH and is_toy(point.file):
         return Cost(event, 0.0, "in a program that trains one or two small layers, or a circuit of a few qubits")
     if every is not None:
-        return Cost(event, event.milliseconds / every.counted(), every.explained())
+        return Cost(event, event.milliseconds * every.times / every.counted(), every.explained())
     if point is None or step is None:
         return _outside_of_steps(event, point)
     idle = _lost_nowhere(event, point, step)

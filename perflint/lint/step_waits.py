@@ -307,18 +307,23 @@ def _keys(step: ModelledStep, drafts: Iterable[Draft]) -> frozenset[int]:
 def _edits(step: ModelledStep, drafts: Sequence[Draft]) -> Edits:
     """What can go away from a step.
 
-    That is more than findings are about: a message names the others, without which nothing would be gained.
+    That is more than findings are about: a message names the others, without which nothing would be gained. So are
+    those of findings that are not certain.
     """
     about = {step.within(place_of(each)) & step.waits for each in drafts if _is_removable(each)} - {frozenset()}
-    staying = _keys(step, [each for each in drafts if is_wait(each) and not _is_removable(each)])
+    staying = _keys(step, [each for each in drafts if is_wait(each) and _stays(each)])
     others = step.waits - step.inside_paddle - staying - frozenset().union(*about)
     return Edits(step, frozenset(about), others)
 
 
 def _is_removable(draft: Draft) -> bool:
-    """Whether a finding is about a wait at each step that an edit, or its advice, can remove."""
-    is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced and draft.every is None
-    return is_sure and is_wait(draft) and draft.cost is not None and bool(draft.cost.milliseconds)
+    """Whether a finding is about a wait at each step that an edit, or its advice, can certainly remove."""
+    return draft.confidence > Confidence.LOW and is_wait(draft) and not _stays(draft)
+
+
+def _stays(draft: Draft) -> bool:
+    """Whether the wait of a finding stays: its code asks for it, the host needs the value, or most steps have none."""
+    return draft.is_silenced or draft.every is not None or draft.cost is None or not draft.cost.milliseconds
 
 
 def is_wait(draft: Draft) -> bool:

@@ -31,6 +31,7 @@ _NAMES = {
     EventKind.COLLECTIVE: ("collective", "collectives"),
     EventKind.COLLECT: ("garbage collection", "garbage collections"),
     EventKind.PAUSE: ("pause", "pauses"),
+    EventKind.EVALUATION: ("evaluation", "evaluations"),
     EventKind.BACKWARD: ("backward pass", "backward passes"),
     EventKind.OPTIMIZER: ("optimizer step", "optimizer steps"),
 }

@@ -54,7 +54,7 @@ def _by_cause(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
 
 def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]:
     paint = report.palette
-    lines = [header(report, finding)]
+    lines = [header(report, finding, _message(report, finding))]
     notes = _notes(report, finding, others)
     cost = _cost(report, finding, is_long=True)
     table = report.lines(finding.path)
@@ -76,14 +76,14 @@ def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]
     return lines
 
 
-def header(report: Report, finding: Finding) -> str:
-    """Where a finding is, its rule, what becomes of its fix, and its message."""
+def header(report: Report, finding: Finding, message: str) -> str:
+    """Where a finding is, its rule, what becomes of its fix, and a message."""
     paint = report.palette
     row, column = report.lines(finding.path).position(finding.start)
     label = f" {_LABELS[finding.fix.level]}" if finding.fix else ""
     place = f"{visible_path(finding.path)}:{row}:{column}"
     painted = f"{paint.bold(place)} {paint.rule(finding.code, facts(finding.code).url)}{paint.level(label)} "
-    return _wrapped(report, f"{place} {finding.code}{label} ", painted, visible(_message(report, finding)))
+    return _wrapped(report, f"{place} {finding.code}{label} ", painted, visible(message))
 
 
 def _message(report: Report, finding: Finding) -> str:

@@ -115,6 +115,8 @@ def _heading(report: Report, place: StepPlace, said: StepReport | None, findings
     """Which step it is, what starts it, and what to do about it."""
     programs = [path for path in said.programs if path != place.path] if said is not None else []
     started = f", started by {listed(programs, _MOST_PROGRAMS)}" if programs else ""
+    if said is not None and not programs:
+        started = ", a script" if said.programs else ", started by code that is not here"
     count = counted(len(findings), "finding")
     yield report.palette.bold(visible_line(f"{place.text}{started}: {count}")) + "\n"
     for line in verdict_lines(said.verdict, report.names) if said is not None else ():
@@ -141,7 +143,7 @@ def _findings(
     if not is_short:
         yield from _spaced(render_group(replace(report, findings=findings)))
         return
-    yield from (f"{header(report, finding)}\n" for finding in findings[:_MOST_FINDINGS])
+    yield from (f"{header(report, finding, finding.message)}\n" for finding in findings[:_MOST_FINDINGS])
     for code, places in _places(report, findings[_MOST_FINDINGS:]) if by_name else ():
         yield f"and {report.palette.rule(code, facts(code).url)} at {places}\n"
     yield "\n"

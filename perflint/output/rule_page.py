@@ -97,7 +97,7 @@ def cost(event: Event) -> str:
     forward = f" ({event.forward:g} ms within a forward pass)" if event.forward != event.milliseconds else ""
     text = (
         f"{_sentence(event.what)} is taken to cost {event.milliseconds:g} ms{forward}. The impact of a finding is low "
-        f"below {event.medium_from:g} ms a step, and high from {HIGH_FROM_MS:g} ms on."
+        f"below {event.medium_from:g} ms a step, and high from {max(HIGH_FROM_MS, event.medium_from):g} ms on."
     )
     more = " Those of one step are added up." if event.adds_up else " A second one in the same step adds little."
     return f"{text}{more} Source: {source}"

@@ -33,7 +33,7 @@ _FILTERS = {
     "copies": "copies",
     "logs": "log lines",
     "saves": "saves",
-    "others": "other processes, pauses",
+    "others": "other processes, pauses, evaluations",
     "step": "backward pass, optimizer",
     "unknown": "not followed",
 }

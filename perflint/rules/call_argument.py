@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from perflint.catalogue import ArgumentMatch, Rule
-from perflint.facts import programs, saves
+from perflint.facts import programs
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.loaders import Worth
+from perflint.facts.periodic import loop_of
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, MayMatch, rule
@@ -244,7 +245,7 @@ def epoch_call(call: ast.Call, context: Context) -> None:
     if context.point is None or context.step is not None:
         return
     for each, match in _EACH_EPOCH.get(callee(call, context), ()):
-        loop = saves.loop_of(context.here.statement)
+        loop = loop_of(context.here.statement)
         if loop is None or excuses.tested(match.unless_test, context):
             continue
         related = (Related(context.file.path, loop.lineno, "the epoch loop"),)

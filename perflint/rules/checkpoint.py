@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import Any
 
 from perflint.catalogue import shipped
-from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
+from perflint.facts.periodic import loop_of
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
 from perflint.findings import Fix, Level, Related
 from perflint.flow.calls import CallGraph
@@ -234,12 +234,12 @@ def save_every_so_often(found: PeriodicSave, context: Context) -> None:
         return
     if call in every_rank_in(context.file):
         return
-    step, interval, evaluates = found.reached
+    step, interval = found.reached.step, found.reached.interval
     context.report(
         periodic_fix(call, found, context),
         step=step,
         event=_event(found, call),
-        every=replace(interval, beside="an evaluation") if evaluates else interval,
+        every=replace(interval, beside="an evaluation") if found.is_beside_evaluation else interval,
         message=IN_STEP.texts["message"],
         others=f" (and {found.more} more here)" if found.more else "",
         way="less often" if imports_fluid(context.file) else "less often or in the background",
@@ -258,7 +258,7 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.point is None or context.step is not None or context.callee(call) != "paddle.save":
         return
-    loop = saves.loop_of(context.here.statement)
+    loop = loop_of(context.here.statement)
     if loop is None or writes_memory(call, context.here.function):
         return
     if call in every_rank_in(context.file):

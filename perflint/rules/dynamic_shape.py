@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from perflint.catalogue import shipped
-from perflint.facts.unknown_size import Form, dense_form, dynamic_op
-from perflint.facts.waits import test_for
+from perflint.facts.unknown_size import MASK, Form, dense_form, dynamic_op
+from perflint.facts.waits import sized_by_a_result, test_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -23,6 +23,7 @@ from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point
 
 RULE = shipped()["PPF207"]
+_SLICE, _SHAPE = _SIZES = "a slice", "a shape"
 # What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
@@ -31,11 +32,22 @@ def _operations(point: Point) -> Iterator[tuple[ast.expr, tuple[str, Confidence]
     step = point.step
     most = Confidence.LOW if step is not None and _picks(point, step.function) else Confidence.HIGH
     for item in point.statement.nodes:
-        if not isinstance(item, (ast.Call, ast.Subscript)) or not _is_worth_asking(item):
+        if not isinstance(item, (ast.Call, ast.Subscript)):
             continue
-        found = dynamic_op(point, item)
+        found = dynamic_op(point, item) if _is_worth_asking(item) else None
+        if found is None and (name := _sized_by_a_tensor(item, point)):
+            found = name, Confidence.MEDIUM
         if found is not None:
             yield item, found, most
+
+
+def _sized_by_a_tensor(node: ast.Call | ast.Subscript, point: Point) -> str:
+    """What a tensor of the device says the size of: "a slice" in ``x[:, :n]``, "a shape" in ``x.reshape([n, 4])``."""
+    if isinstance(node, ast.Call):
+        return _SHAPE if dotted(node.func) != "range" and sized_by_a_result(node, point) else ""
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    slices = (index for index in indices if isinstance(index, ast.Slice))
+    return _SLICE if any(sized_by_a_result(index, point) for index in slices) else ""
 
 
 def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
@@ -53,12 +65,13 @@ def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     if context.file.is_static or (step.forward and is_untrained(point, step.function)):
         return
     target = context.parent(expression)
-    if isinstance(target, ast.Delete) or (isinstance(target, ast.Assign) and expression in target.targets):
-        return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
     name, confidence = found
+    is_stored = isinstance(target, ast.Assign) and expression in target.targets
+    if isinstance(target, ast.Delete) or (is_stored and name == MASK):
+        return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
     if _picks(point, step.function):
         confidence = Confidence.LOW
-    form = dense_form(point, expression)
+    form = dense_form(point, expression) if name not in _SIZES else None
     advice = RULE.texts[form.value if form is not None else name]
     test = test_for(point, expression) if form is not None else None
     if test is not None:

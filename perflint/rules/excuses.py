@@ -113,16 +113,29 @@ _OTHER_RUNS = (vocabulary.evaluates, vocabulary.predicts, vocabulary.decodes, vo
 
 
 def is_untrained(point: Point, function: str) -> bool:
-    """Whether a statement of a forward pass (``function``: ``Net.forward``) does not run at each training step."""
-    owner = point.scope.owner.name if point.scope.owner is not None else ""
-    names = [vocabulary.snake(name) for name in (point.scope.name, owner, function.rpartition(".")[0])]
-    if any(says(name) for name in names for says in _NO_TRAINING):
-        return True
-    if any(vocabulary.means_metric(name.rpartition("_")[2]) for name in names[1:]):
+    """Whether a statement of a forward pass (``function``: ``Net.forward``) does not run at each training step.
+
+    Names say it, unless a loop that trains certainly leads there: a ``CaptionModel`` is trained as well.
+    """
+    if not is_trained(point) and _has_a_name_of_other_runs(point, function):
         return True
     return any(map(vocabulary.is_metric_code, point.file.parts)) or any(
         any(asks(_asked(test)) for asks in _OTHER_RUNS) or _is_first_time(test, point) for test in point.statement.tests
     )
+
+
+def is_trained(point: Point) -> bool:
+    """Whether a loop that trains certainly leads to a statement of a forward pass."""
+    return point.step is not None and point.step.sure and point.step.led_from is not None
+
+
+def _has_a_name_of_other_runs(point: Point, function: str) -> bool:
+    """Whether names say that a statement evaluates, decodes, or belongs to a trial or a metric."""
+    owner = point.scope.owner.name if point.scope.owner is not None else ""
+    names = [vocabulary.snake(name) for name in (point.scope.name, owner, function.rpartition(".")[0])]
+    if any(says(name) for name in names for says in _NO_TRAINING):
+        return True
+    return any(vocabulary.means_metric(name.rpartition("_")[2]) for name in names[1:])
 
 
 def _asked(test: ast.expr) -> str:

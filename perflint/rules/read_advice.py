@@ -9,6 +9,7 @@ from itertools import islice
 
 from perflint.catalogue import shipped
 from perflint.facts.usages import Aim, Usage, usages
+from perflint.facts.waits import ends_a_loop_inside
 from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.sources import Through, ValueSource, asked
@@ -184,6 +185,8 @@ def advice(call: ast.Call, context: Context) -> Advice:
     copied = _copied_before(call, context)
     if copied is not None and not is_forward:
         return _advice_of(READ.words("copied before", row=str(copied)))
+    if ends_a_loop_inside(context.here):
+        return _advice_of(READ.words("ends a loop"))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)

@@ -18,7 +18,7 @@ from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules import to_tensor_fix
-from perflint.rules.excuses import is_untrained
+from perflint.rules.excuses import is_trained, is_untrained
 from perflint.rules.tensor_reads import Evidence
 from perflint.rules.to_tensor_fix import RULE
 from perflint.syntax.bindings import targets_and_values
@@ -111,6 +111,8 @@ CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
 
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
+_WHERE_A_STEP_LEADS = _IN_FORWARD | {origins.NUMBER}
+"""The same if a training step certainly runs the forward pass: a number of the batch is copied again each time."""
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, origins.SLICE, "copy", "cast"})
 _DRAWN = frozenset({"copy", "cast", origins.BATCH, origins.SLICE})
@@ -205,7 +207,10 @@ def _once(step: Step, point: Point) -> str:
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
     """Whether a call in a forward pass moves nothing new, or is not part of a training step."""
-    return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
+    if not step.forward:
+        return False
+    known = _WHERE_A_STEP_LEADS if is_trained(point) else _IN_FORWARD
+    return found.kind not in known or _is_measure(point) or is_untrained(point, step.function)
 
 
 def _origin(call: ast.Call, node: ast.expr, context: Context) -> Origin | None:

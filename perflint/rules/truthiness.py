@@ -9,12 +9,13 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
-from perflint.facts.waits import picks_in_a_branch
+from perflint.facts.waits import ends_a_loop_inside, picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.rules.edits import has_own_rows, only_calls
+from perflint.rules.excuses import is_trained
 from perflint.rules.guard import counter_here
 from perflint.rules.read_advice import aims_of
 from perflint.rules.spelled import paddle_at
@@ -75,6 +76,8 @@ def instead(node: ast.expr, context: Context) -> tuple[Fix, str]:
         return RULE.words("drops a value"), RULE.texts["none"]
     if picks_in_a_branch(point, node):
         return RULE.words("selects by it"), RULE.texts["mask"]
+    if ends_a_loop_inside(point):
+        return RULE.words("ends a loop"), RULE.fixes["ends a loop"].message
     owner, test = _owner(node, context)
     words = _words(owner, node, context)
     if isinstance(owner, ast.IfExp):
@@ -401,13 +404,16 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None
     if not step.forward:
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
-    if scope.owner is None or _only_predicts(scope.owner, scope):
+    is_led_to = is_trained(point)
+    if not is_led_to and (scope.owner is None or _only_predicts(scope.owner, scope)):
         return None
     # In a forward pass the arguments are tensors only by convention, so a call has to show it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (call for part in evidence.sources(node) for call in calls_in(part) if not (picks and call is node))
     if any(_is_certain(call, evidence) for call in calls):
         return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
+    if is_led_to and not kind.guess and not picks:
+        return Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from perflint.facts.evaluations import Evaluations
 from perflint.facts.paddle_calls import Done, done_by, log_family, shown_tensors, tested_argument
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, is_in_host_memory, sizes_on_the_device
@@ -40,6 +41,7 @@ class EventKind(enum.Enum):
     COLLECTIVE = "collective"
     COLLECT = "garbage"
     PAUSE = "pause"
+    EVALUATION = "evaluation"
     BACKWARD = "backward"
     OPTIMIZER = "optimizer"
 
@@ -66,6 +68,7 @@ WORDS = {
     EventKind.COLLECTIVE: "waits for the other processes",
     EventKind.COLLECT: "runs the garbage collector",
     EventKind.PAUSE: "sleeps",
+    EventKind.EVALUATION: "evaluates the model on a data set",
     EventKind.BACKWARD: "backward pass",
     EventKind.OPTIMIZER: "optimizer step",
 }
@@ -178,6 +181,9 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Hap
         yield Happening(call, _KINDS[known.entry.does], why, known.is_sure)
     elif log_family(call, point.file.names):
         yield Happening(call, EventKind.LOG)
+    evaluation = Evaluations.of(point.file.project).by_call(point.function, call) if known is None else None
+    if evaluation is not None:
+        yield Happening(call, EventKind.EVALUATION, is_sure=evaluation.is_sure)
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method == "backward":
         yield Happening(call, EventKind.BACKWARD)

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from perflint.facts.loaders import LOADER, is_loader_class
-from perflint.flow.branches import tests_within
+from perflint.facts.dataset_samples import Work, work_of
+from perflint.facts.loaders import LOADER, is_loader_class, loads_from_memory
+from perflint.flow.branches import rules_out, tests_within
 from perflint.flow.by_statement import is_generator
 from perflint.flow.constant_values import Special, ValueOrigin
 from perflint.flow.constants import Constants
@@ -48,7 +49,12 @@ class LoaderTest(NamedTuple):
 
     node: ast.expr
     holds: bool
-    file: FileIndex
+    place: Place
+
+    @property
+    def file(self) -> FileIndex:
+        """The file of the test."""
+        return self.place.file
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,14 @@ class Loading:
         """Whether the process that trains certainly loads the batches, in a thread that shares the interpreter lock."""
         return self.workers == (0,)
 
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether there is work for each sample that workers could take over, as far as the source shows."""
+        place, call = self.made.place, self.made.call
+        if loads_from_memory(place, call):
+            return False
+        return work_of(argument_of(call, "dataset", 0), place) is not Work.NONE
+
 
 Choice = tuple[Loading, ...]
 """The loaders that a step draws from together."""
@@ -96,7 +110,13 @@ def choices(at: Place, loop: Loop | None) -> list[Choice]:
     if loop is None:
         return []
     found = _together(_drawn(asked(drawn, place), set()) for drawn, place in _draws(at, loop))
-    return [tuple(map(_loading, sources)) for sources in found]
+    known = [tuple(map(_loading, sources)) for sources in found]
+    return [choice for choice in known if not any(map(_is_ruled_out, choice))] or known
+
+
+def _is_ruled_out(loading: Loading) -> bool:
+    """Whether the arguments of the calls that lead to a loader, constants or defaults rule it out."""
+    return any(rules_out(test.node, test.holds, test.place) for test in loading.tests)
 
 
 def deciding(loading: Loading, others: Iterable[Choice]) -> LoaderTest | None:
@@ -249,4 +269,4 @@ def _tests(source: ValueSource) -> Iterator[LoaderTest]:
     for node, place in [*((step.node, step.place) for step in source.steps), (source.node, source.place)]:
         if place.statement is not None:
             for test, truth in (*place.statement.conditions, *tests_within(node, place.statement)):
-                yield LoaderTest(test, truth, place.file)
+                yield LoaderTest(test, truth, place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import Through, ValueSource, sources
@@ -33,7 +33,8 @@ def may_run(at: Place, call: ast.Call) -> tuple[Place, ...]:
     known = _callable(at.file.project)
     if not known or not is_looked_up(call.func, at):
         return ()
-    fitting = [place for place in known if fits(place.scope, call)]
+    creating = [source.node for source in sources(call.func, at) if _is_open(source)]
+    fitting = [place for place in known if fits(place.scope, call) and _may_be_made(place, creating)]
     name = called_name(call.func).rpartition(".")[2]
     if means_model(name):
         return tuple(place for place in fitting if place.scope.name == "forward")
@@ -42,6 +43,21 @@ def may_run(at: Place, call: ast.Call) -> tuple[Place, ...]:
         if meant:
             return tuple(meant)
     return ()
+
+
+def _may_be_made(method: Place, creating: Sequence[ast.AST]) -> bool:
+    """Whether some expressions may create an object with a method.
+
+    ``getattr(nets, name)(width=8)`` needs a class that takes a width.
+    """
+    owner = method.scope.owner
+    init = Modules.of(method.file.project).method_of(method.file, owner, "__init__") if owner is not None else None
+    if init is None:
+        return True
+    return any(
+        not isinstance(each, ast.Call) or isinstance(each.func, (ast.Name, ast.Attribute)) or fits(init.scope, each)
+        for each in creating
+    )
 
 
 def called_name(node: ast.expr) -> str:

@@ -33,7 +33,7 @@ from perflint.inputs.input_files import notebooks_name
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training, means_settings
+from perflint.syntax.vocabulary import is_no_training, means_settings, trains
 
 _PLAIN = frozenset({"object", "ABC", "abc.ABC", "paddle.nn.Layer", "nn.Layer", "typing.Generic", "typing.Protocol"})
 """Classes that call no method of their subclasses but ``forward`` and those between underscores."""
@@ -92,11 +92,12 @@ def starters(at: Place) -> tuple[str, ...]:
     search = _Search(at, is_brief=False)
     search.run(is_enough=lambda: search.is_followed and bool(search.programs))
     best = max(search.programs.values(), default=Certainty.SURE)
-    found = sorted(file.path for file, certainty in search.programs.items() if certainty is best)
-    names = {path: path.rpartition("/")[2].removesuffix(".py") for path in found}
-    training = [path for path in found if not is_no_training(names[path])] or found
-    is_told = best is Certainty.SURE or len(training) <= _MOST_BY_NAME
-    return tuple(training) if is_told else ()
+    found = {file.path: file.parts[-1] for file, certainty in search.programs.items() if certainty is best}
+    saying = [path for path, name in found.items() if trains(name)]
+    training = [path for path, name in found.items() if not is_no_training(name)] or [*found]
+    told = saying if saying and best is not Certainty.SURE else training
+    is_told = best is Certainty.SURE or len(told) <= _MOST_BY_NAME
+    return tuple(sorted(told, key=lambda path: (path not in saying, path.count("/"), path))) if is_told else ()
 
 
 class By(enum.Enum):

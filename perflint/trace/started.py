@@ -15,7 +15,7 @@ from perflint.index.in_use import asks_for_main, is_script
 from perflint.index.project import FileIndex, Place, Project
 from perflint.inputs.launch_lines import LaunchLine, is_settings
 from perflint.query import query
-from perflint.syntax.scopes import LOOPS, terminal
+from perflint.syntax.scopes import LOOPS, statements_on, terminal
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import evaluates, predicts
 from perflint.trace.events import EventKind
@@ -255,9 +255,13 @@ NOTHING_TRAINS = "No program that uses this code trains."
 
 
 def standing(at: Place, step: Step | None) -> Standing:
-    """What the programs of the project mean for a finding in a function that runs at a step, or at none."""
+    """What the programs of the project mean for a finding in a function that runs at a step, or at none.
+
+    Where a loop certainly leads to the function, who reaches the loop reaches it.
+    """
     loop = _place_of(at.file.project, step) if step is not None else None
-    by = {reached_by(each) for each in (at, loop) if each is not None}
+    leads = _leading_to(at.file.project, step) if step is not None and step.sure else None
+    by = {reached_by(each) for each in ((at, loop) if leads is None else (leads,)) if each is not None}
     if By.NOBODY in by:
         return _UNREACHED
     if By.TESTS in by:
@@ -273,6 +277,22 @@ def _place_of(project: Project, step: Step) -> Place | None:
     """The function of the loop of a step."""
     file = project.files.get(step.path)
     return _around(file, step.loop) if file is not None and step.loop is not None else None
+
+
+def _leading_to(project: Project, step: Step) -> Place | None:
+    """The function of the loop whose calls certainly lead to what a step runs."""
+    if step.led_from is None:
+        return _place_of(project, step)
+    path, row = step.led_from
+    file = project.files.get(path)
+    return _with_loop_at(file, row) if file is not None else None
+
+
+@query
+def _with_loop_at(file: FileIndex, row: int) -> Place | None:
+    """The function with a loop that begins in a row."""
+    found = (scope for scope, each in statements_on(file.scopes, [row]) if isinstance(each.node, LOOPS))
+    return next((Place(file, scope) for scope in found), None)
 
 
 @query

@@ -20,6 +20,7 @@ from statistics import fmean
 from perflint.catalogue import events
 from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
+from perflint.facts.programs import has_no_gpu
 from perflint.findings import LoaderChoice, Possibly, Row, StepEdit, StepPlace, StepReport, StepVerdict
 from perflint.index.project import Place, Project
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
@@ -56,8 +57,8 @@ class _State:
 def step_reports(project: Project) -> Iterator[StepReport]:
     """What is to be said of each training step of a project that a program, or a user of a library, may run."""
     for trace in traces(project):
-        if reached_by(trace.place) is not By.PROGRAMS:
-            continue
+        if reached_by(trace.place) is not By.PROGRAMS or has_no_gpu(trace.place.file):
+            continue  # the model of a step is that of a host and a device
         function = "" if trace.loop is not None else trace.place.scope.qualname
         place = StepPlace(trace.place.file.path, trace.row if trace.loop is not None else 0, function)
         with suppress(RecursionError):  # code nests too deeply: its findings are shown without a verdict
@@ -68,7 +69,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
     """What to do about a step."""
     step = modelled(trace)
     among = choices(trace.place, trace.loop)
-    slow = {each.made.call: each for choice in among for each in choice if each.is_in_process}
+    slow = {each.made.call: each for choice in among for each in choice if each.is_in_process and each.is_worth_it}
     blocking = list(slow.values()) if all(map(_is_slow, among)) else []
     state = _State(step, _LOADS_MS if blocking else 0.0)
     fewest = step.fewest([{frozenset([key]) for key in step.waits - step.inside_paddle}])
@@ -92,7 +93,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
 
 def _is_slow(choice: Choice) -> bool:
     """Whether the process that trains loads the batches of one of some loaders that are drawn from together."""
-    return any(each.is_in_process for each in choice)
+    return any(each.is_in_process and each.is_worth_it for each in choice)
 
 
 def _possibly(state: _State, slow: Iterable[Loading], among: Iterable[Choice]) -> Iterator[Possibly]:

@@ -448,12 +448,13 @@ class Interval:
     """How many steps lie between two runs of a place.
 
     ``steps``: None if unknown. ``text``: in words, "every `args.save_steps` steps". ``beside``: what takes longer at
-    the same place, such as "an evaluation"; "" if nothing does.
+    the same place, such as "an evaluation"; "" if nothing does. ``times``: how often it runs each time.
     """
 
     steps: int | None
     text: str
     beside: str = ""
+    times: int = 1
 
     def counted(self) -> int:
         """The number to compute with, known or assumed; next to something longer, the place costs little."""

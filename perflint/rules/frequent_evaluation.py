@@ -1,0 +1,188 @@
+"""PPF602: an evaluation that runs so often, or over so much data, that it is a large part of the training."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+from typing import NamedTuple
+
+from perflint.catalogue import shipped
+from perflint.facts.evaluations import Evaluations, WholeEvaluation
+from perflint.facts.periodic import Periodic, loop_of, periodic
+from perflint.findings import Confidence, Related
+from perflint.flow.calls import CallGraph
+from perflint.flow.sources import sources
+from perflint.index.project import FileIndex, Place
+from perflint.lint.context import Context
+from perflint.lint.registry import At, Candidate, rule
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import argument_for, argument_of
+from perflint.syntax.scopes import Loop, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.trace.lengths import passes
+from perflint.trace.loading import Loading, loadings
+from perflint.training.every import is_doubtful, whole_number
+from perflint.training.step_loops import step_loops
+
+RULE = shipped()["PPF602"]
+_ALONE, _ONE_BY_ONE = 3, 8
+"""So much longer an evaluation is taken to last with batches of one sample, and without a loader that reads ahead."""
+_MOST_TIMES = 100
+_SAMPLERS = frozenset({"BatchSampler", "DistributedBatchSampler"})
+
+
+class _Call(NamedTuple):
+    """A call that evaluates, with what it evaluates, and how many times a pass of the loops around it runs it."""
+
+    call: ast.Call
+    statement: Statement
+    found: WholeEvaluation
+    times: int
+
+
+class FrequentEvaluation(NamedTuple):
+    """An evaluation that training waits for every n steps.
+
+    ``times``: how many evaluations there are each time. ``slowness``: how much longer each lasts than one in batches,
+    1 unless the model gets one sample at a time.
+    """
+
+    reached: Periodic
+    times: int
+    slowness: int
+
+
+class OnTrainingData(NamedTuple):
+    """An evaluation of the data that the same epoch trains on, with the loop over epochs and the name of the data."""
+
+    loop: Loop
+    data: str
+
+
+def _evaluating_calls(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.Call, WholeEvaluation]]:
+    """The calls of a file that evaluate."""
+    project = Evaluations.of(file.project)
+    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*project.names):
+        return
+    for scope, statement, call in file.calls:
+        at = Place(file, scope)
+        found = project.by_call(at, call)
+        if found is not None:
+            yield at, statement, call, found
+
+
+def _candidates(file: FileIndex) -> Iterator[Candidate]:
+    groups: dict[tuple[Loop, str], tuple[Periodic, list[_Call]]] = {}
+    for at, statement, call, found in _evaluating_calls(file):
+        reached = periodic(at, statement)
+        if reached is not None:
+            times = _times(at, statement, reached)
+            groups.setdefault((reached.loop, reached.interval.text), (reached, []))[1].append(
+                _Call(call, statement, found, times)
+            )
+        elif (same := _on_training_data(at, statement, call, found)) is not None:
+            yield Candidate(call, statement.node, same)
+    for reached, calls in groups.values():
+        slowness = _slowness(calls[0].found, reached)
+        first, tests = calls[0], _tests(calls[0].statement)
+        together = [each for each in calls if _tests(each.statement) <= tests]
+        times = min(sum(each.times for each in together), _MOST_TIMES)
+        fact = FrequentEvaluation(reached, times, slowness)
+        confidence = Confidence.HIGH if first.found.is_sure else Confidence.MEDIUM
+        yield Candidate(first.call, first.statement.node, fact, confidence)
+
+
+def _times(at: Place, statement: Statement, reached: Periodic) -> int:
+    """How often the loops around a call repeat it, up to the loop of the steps, as far as the code shows it."""
+    found = []
+    for link in statement.around:
+        if link.node is reached.loop:
+            break
+        if link.branch == "body" and isinstance(link.node, (ast.For, ast.AsyncFor)):
+            found.append(passes(link.node.iter, at.before(statement)) or 1)
+    return prod(found)
+
+
+def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
+    """The tests around a statement, as text, each with its branch: what runs under no others always runs with it."""
+    return frozenset(
+        (ast.unparse(node.test), branch) for node, branch in statement.branches if isinstance(node, ast.If)
+    )
+
+
+# Whether an evaluation runs the model on one sample at a time, while training has batches.
+
+
+def _slowness(found: WholeEvaluation, reached: Periodic) -> int:
+    """How much longer an evaluation lasts since the model gets one sample at a time; 1 if it gets batches."""
+    if {_batch_size(each) for each in loadings(reached.place, reached.loop)} == {1}:
+        return 1
+    if {_batch_size(each) for each in loadings(found.at, found.loop)} == {1}:
+        return _ALONE
+    over = found.loop.iter
+    is_counted = isinstance(over, ast.Call) and terminal(over) in ("range", "trange") and len(over.args) == 1
+    return _ONE_BY_ONE if is_counted else 1
+
+
+def _batch_size(loading: Loading) -> int | None:
+    """How many samples the batches of a loader have; None if that is not known."""
+    call, place = loading.made
+    sampler = argument_of(call, "batch_sampler", 4)
+    if sampler is None:
+        given = argument_of(call, "batch_size", 5)
+        return 1 if given is None else whole_number(given, place)
+    for source in sources(sampler, place):
+        if isinstance(source.node, ast.Call) and terminal(source.node) in _SAMPLERS:
+            given = argument_of(source.node, "batch_size", None)
+            return 1 if given is None else whole_number(given, source.place)
+    return None
+
+
+# Whether an epoch trains on the data that it evaluates afterwards.
+
+
+def _on_training_data(at: Place, statement: Statement, call: ast.Call, found: WholeEvaluation) -> OnTrainingData | None:
+    """Whether a loop over epochs evaluates the data that it trains on, each time."""
+    loop = loop_of(statement)
+    if loop is None:
+        return None
+    over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
+    given = (argument_for(found.at.scope, call, name) for name in over)
+    data = {name for name in map(dotted, filter(None, given)) if name}.intersection(_trained_on(at, loop))
+    return OnTrainingData(loop, min(data)) if data else None
+
+
+def _trained_on(at: Place, loop: Loop) -> Iterator[str]:
+    """The names of what the training steps of a loop over epochs draw from, and of what its training calls get."""
+    steps = step_loops(at)
+    for statement in at.scope.statements_in(loop):
+        if statement.node in steps and isinstance(statement.node, (ast.For, ast.AsyncFor)):
+            yield from filter(None, (dotted(node) for node in walk(statement.node.iter) if isinstance(node, ast.expr)))
+        for call in statement.calls:
+            for target in CallGraph.of(at.file.project).reached(at, call):
+                over = {
+                    name for step in step_loops(target) if isinstance(step, ast.For) for name in names_in(step.iter)
+                }
+                given = (argument_for(target.scope, call, name) for name in over.intersection(target.scope.parameters))
+                yield from filter(None, map(dotted, filter(None, given)))
+
+
+@rule(RULE.code, at=At.ANYWHERE, find=_candidates, claims=False)
+def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Context) -> None:
+    """Report a call that evaluates every n steps, or after each epoch on the data of the epoch."""
+    if is_doubtful(context.here.statement, context.here.function):
+        return
+    if isinstance(found, OnTrainingData):
+        related = (Related(context.file.path, found.loop.lineno, "the epoch loop"),)
+        text, fix = RULE.texts["training data"], RULE.words("training data")
+        context.report(fix, related=related, event="evaluation of the training data", message=text, data=found.data)
+        return
+    case = "one by one" if found.slowness > 1 else "several" if found.times > 1 else ""
+    context.report(
+        RULE.words(case),
+        step=found.reached.step,
+        every=replace(found.reached.interval, times=found.times * found.slowness),
+        how=RULE.texts[case] if case else "",
+    )
