@@ -17,9 +17,8 @@ from record import write
 
 from perflint.bench.figures import quantile
 from perflint.bench.measure import Bench
-from perflint.bench.results import BEFORE, Steps
+from perflint.bench.results import BEFORE, Steps, compare
 from perflint.bench.script_run import Plan
-from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "tests" / "profile_scripts"

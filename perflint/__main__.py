@@ -2,7 +2,7 @@
 
 import sys
 
-from perflint.search_path import leave_out_current_directory
+from perflint import leave_out_current_directory
 
 if __name__ == "__main__":
     leave_out_current_directory()

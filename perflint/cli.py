@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perflint.search_path import leave_out_current_directory
+from perflint import leave_out_current_directory
 
 if __name__ == "__main__":  # ``python -m perflint.cli``, before anything else is imported
     leave_out_current_directory()
@@ -19,8 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
-from perflint.commands import CommandError, internal_error, is_debugging
-from perflint.commands.signals import Terminated, in_order
+from perflint.commands import CommandError, Terminated, in_order, internal_error, is_debugging
 from perflint.output.console import Console, complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perflint.bench.runner.step_kinds import PHASES
+from perflint.bench.runner.watched_calls import PHASES
 from perflint.profile.profile_report import PhaseTime, ProfileEvent, ProfileReport, StepTimes
 
 MS = {

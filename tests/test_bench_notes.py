@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from perflint.bench import notes
-from perflint.bench.results import Variant
-from perflint.bench.statistics import Rounds, compare
+from perflint.bench.results import Rounds, Variant, compare
 from tests.bench_reports import compared, run
 
 BEFORE = Variant("before", [], [], [run([0.1, 0.1], losses=[1.0, 2.0])] * 3)

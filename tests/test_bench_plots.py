@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from perflint.bench.pictures import distribution, forest, reader_share, timeline
+from perflint.bench.page import distribution, forest, reader_share, timeline
 from perflint.bench.web_page import Picture, Scale, element, ticks
 from tests.bench_reports import FIX, after, before, compared, report, run, variant
 from tests.html_pages import SVG

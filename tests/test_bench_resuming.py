@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench import script_run, serialize
+from perflint.bench import measure, script_run
 from perflint.bench.measure import Bench
 from perflint.bench.results import BEFORE, BenchReport, Steps
 from perflint.bench.script_run import Outcome, Plan, RunFailed
@@ -50,7 +50,7 @@ def begun(plan: Plan, rounds: int) -> BenchReport:
     """What ``--json`` holds after so many rounds of a measurement."""
     found: list[BenchReport] = []
     Bench(plan).measure(STATES, 3, keep=found.append)
-    conditions = serialize.conditions(plan, STATES, outcome(run([0.1])))
+    conditions = measure.conditions(plan, STATES, outcome(run([0.1])))
     data = json.loads(json.dumps(replace(found[rounds - 1], conditions=conditions).to_json()))
     return BenchReport.from_json(data)
 
@@ -94,13 +94,13 @@ def test_other_conditions_are_refused_by_name(plan: Plan, monkeypatch: pytest.Mo
     file = tmp_path / "report.json"
     file.write_text(json.dumps(begun(plan, 1).to_json()))
     first = outcome(run([0.1]))
-    assert serialize.read(file, serialize.conditions(plan, STATES, first)).rounds == 1
+    assert measure.read_measurement(file, measure.conditions(plan, STATES, first)).rounds == 1
     monkeypatch.setenv("FLAGS_use_mkldnn", "1")
     (plan.root / "data.py").write_text("changed")
     states = [STATES[0], replace(STATES[1], changed={Path("train.py"): b"fixed otherwise"}), VariantFiles("PPF101")]
     other = replace(first, versions={"paddle": "3.4.0"})
     with pytest.raises(RunFailed) as caught:
-        serialize.read(file, serialize.conditions(replace(plan, steps=5, arguments=[]), states, other))
+        measure.read_measurement(file, measure.conditions(replace(plan, steps=5, arguments=[]), states, other))
     assert str(caught.value) == (
         f"--resume {file}: it was measured under other conditions: "
         "arguments was --epochs 2 then and is not set now; --steps was 4 then and is 5 now; "
@@ -115,9 +115,9 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
     with pytest.raises(RunFailed, match="this file was not written by perflint bench --json"):
-        serialize.read(file, {})
+        measure.read_measurement(file, {})
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match="No such file"):
-        serialize.read(tmp_path / "none.json", {})
+        measure.read_measurement(tmp_path / "none.json", {})

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.results import BEFORE, BenchReport, compare
 from perflint.bench.script_run import RunFailed
 from perflint.bench.searching import CannotSearch, Search, SearchResult, candidates, most_runs, said
-from perflint.bench.statistics import compare
 from perflint.bench.variants import Fixes, VariantFiles
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.text.source import Source

@@ -71,7 +71,7 @@ Thread 0x00007f0000000001 (most recent call first):
 
 Current thread 0x00007f00000000aa (most recent call first):
   File "/venv/lib/python3.11/site-packages/paddle/io/loader.py", line 852 in __next__
-  File "{runner}/hooks.py", line 77 in step
+  File "{runner}/watched_calls.py", line 77 in step
   File "/tmp/copy/p/lib/loop.py", line 12 in train
   File "/tmp/copy/p/train.py", line 3 in <module>
   File "<frozen runpy>", line 291 in run_path

@@ -8,8 +8,7 @@ import random
 
 import pytest
 
-from perflint.bench.results import BenchReport, Comparison, Steps, Variant
-from perflint.bench.statistics import LEAST_ROUNDS, compare, half_width
+from perflint.bench.results import LEAST_ROUNDS, BenchReport, Comparison, Steps, Variant, compare, half_width
 
 
 def run(seconds: float, losses: list[float | None] | None = None, steps: int = 10) -> Steps:

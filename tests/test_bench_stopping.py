@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from perflint.bench.statistics import Rounds, half_width
+from perflint.bench.results import Rounds, half_width
 
 Draw = Callable[[random.Random], list[float]]
 """One round: the logarithm of the ratio of each of two comparisons."""

@@ -10,8 +10,7 @@ from textwrap import dedent
 import pytest
 
 from perflint.bench.page import curve_section
-from perflint.bench.results import BEFORE, BenchReport
-from perflint.bench.statistics import compare
+from perflint.bench.results import BEFORE, BenchReport, compare
 from perflint.bench.tuning import CannotTune, Tuned, Wanted, recommendation, said, tuned, wanted
 from perflint.bench.variants import VariantFiles
 from perflint.cli import main

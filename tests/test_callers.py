@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.flow.resolving import opened
-from perflint.index.callers import Callers
+from perflint.index.in_use import Callers
 from tests.support import Files, sources
 
 HOME = "def run():\n    pass\n\n\nrun()\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.search_path import leave_out_current_directory
+from perflint import leave_out_current_directory
 from tests.cli_runs import ROOT, process, write
 from tests.terminals import read_all
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from perflint import cli
-from perflint.commands.signals import Terminated, in_order
+from perflint.commands import Terminated, in_order
 from tests.cli_runs import ROOT
 
 pytestmark = [

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from perflint.findings import Edit
-from perflint.fix.fit import composed, fitted
 from perflint.fix.fixer import spliced
+from perflint.fix.trial import composed, fitted
 
 LONG = 'loss.detach().astype("float64")'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.index.imported_names import is_needed
+from perflint.index.imports import is_needed
 from tests.support import project
 
 STEPS = "import numpy as np\n\n\ndef step(x):\n    return np.mean(x)\n"

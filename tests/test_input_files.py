@@ -31,7 +31,7 @@ from perflint.run import cache, engine
 from perflint.run.processes import can_fork
 from perflint.run.session import Session
 from perflint.server.client import EditorSettings, Tell
-from perflint.server.configured import Configured
+from perflint.server.workspace import Configured
 from tests.support import in_step, sources
 from tests.test_server_workspace import Scene
 from tests.test_watch import Watching, shown, watching, write

@@ -19,9 +19,8 @@ from perflint.cli import main
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
-from perflint.ranges import inserted_code
-from perflint.ranges.inserted_code import CannotRemove, Recording, removal
-from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
+from perflint.ranges import inserting
+from perflint.ranges.inserting import CannotPlace, CannotRemove, Instrumented, Recording, instrumented, removal
 from perflint.text.source import Source
 from tests.programs.frameworks import StandIn
 from tests.programs.generator import program
@@ -39,13 +38,13 @@ def ranged(text: str, **others: str) -> Instrumented:
 
 def short(text: str) -> str:
     """A text with ranges, its object's code left out, and each of its calls as ``[name]``."""
-    head, _, rest = text.partition(inserted_code.BEGIN)
-    code = head + rest.partition(inserted_code.END + "\n")[2] if rest else text
+    head, _, rest = text.partition(inserting.BEGIN)
+    code = head + rest.partition(inserting.END + "\n")[2] if rest else text
     rows = []
     for row in code.splitlines():
-        if inserted_code.NAME in row:
-            call = row.strip().removesuffix(inserted_code.MARK).strip()
-            what = "step" if call.endswith(".step()") else call[len(inserted_code.NAME) :].strip('()"')
+        if inserting.NAME in row:
+            call = row.strip().removesuffix(inserting.MARK).strip()
+            what = "step" if call.endswith(".step()") else call[len(inserting.NAME) :].strip('()"')
             row = row[: len(row) - len(row.lstrip())] + f"[{what}]"
         rows.append(row)
     return "\n".join(rows) + "\n"
@@ -304,21 +303,21 @@ STEP = "import paddle\nfor x in loader:\n\tloss = model(x)\n\tloss.backward()\n\
 )
 def test_the_file_comes_back_byte_for_byte(text: str) -> None:
     found = ranged(text)
-    assert found.text.count(inserted_code.MARK) >= 7
+    assert found.text.count(inserting.MARK) >= 7
     assert spliced(found.text, 0, len(found.text), removal(found.text)) == text
 
 
 def test_rows_that_a_formatter_has_broken_are_taken_out_too() -> None:
-    text = f'def f():\n    {inserted_code.NAME}(\n        "reader"\n    )  {inserted_code.MARK}\n    return 1\n'
+    text = f'def f():\n    {inserting.NAME}(\n        "reader"\n    )  {inserting.MARK}\n    return 1\n'
     assert spliced(text, 0, len(text), removal(text)) == "def f():\n    return 1\n"
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (f"x = {inserted_code.NAME}\n", "line 1 uses"),
-        (f"x = 1; {inserted_code.NAME}()\n", "line 1 uses"),
-        (f"{inserted_code.BEGIN}\nx = 1\n", "line 1 begins code"),
+        (f"x = {inserting.NAME}\n", "line 1 uses"),
+        (f"x = 1; {inserting.NAME}()\n", "line 1 uses"),
+        (f"{inserting.BEGIN}\nx = 1\n", "line 1 begins code"),
         ("def f(:\n", "does not parse"),
     ],
 )
@@ -363,12 +362,12 @@ def test_made_up_programs_do_what_they_did_and_go_backward_in_its_range(monkeypa
             continue
         assert spliced(found.text, 0, len(found.text), removal(found.text)) == text, seed
         watched, probe = _Watched(), ModuleType("ranges_probe")
-        probe.__dict__[inserted_code.NAME] = watched
+        probe.__dict__[inserting.NAME] = watched
         monkeypatch.setitem(sys.modules, "ranges_probe", probe)
-        start = found.text.index(inserted_code.BEGIN)
-        end = found.text.index(inserted_code.END) + len(inserted_code.END)
+        start = found.text.index(inserting.BEGIN)
+        end = found.text.index(inserting.END) + len(inserting.END)
         probed = spliced(
-            found.text, 0, len(found.text), [Edit(start, end, f"from ranges_probe import {inserted_code.NAME}")]
+            found.text, 0, len(found.text), [Edit(start, end, f"from ranges_probe import {inserting.NAME}")]
         )
         before, after = run(made, StandIn()), run(made.having({made.sources[0].path: probed}), watched)
         assert after == before, seed
@@ -425,7 +424,7 @@ def test_the_script_trains_to_the_same_losses_and_the_trace_has_the_ranges(
     assert main(["instrument", "--write", "--skip", "3", "--steps", "2", "train.py"]) == 0
     assert "steps 4 to 5" in capsys.readouterr().err
     assert _losses(tmp_path) == before
-    (trace,) = (tmp_path / inserted_code.TRACES).glob("*.json")
+    (trace,) = (tmp_path / inserting.TRACES).glob("*.json")
     events = json.loads(trace.read_text())["traceEvents"]
     own = Counter(each["name"].partition("[")[0] for each in events if each.get("cat") == "PythonUserDefined")
     assert own == dict.fromkeys(("reader", "forward", "backward", "optimizer"), 2)
@@ -474,7 +473,7 @@ def test_the_command_shows_and_writes(
     script.write_text(HEAD + STEP + "\n")
     assert main(["instrument", "train.py"]) == 0
     shown = capsys.readouterr()
-    assert f'+\t{inserted_code.NAME}("forward")' in shown.out and "--write" in shown.err
+    assert f'+\t{inserting.NAME}("forward")' in shown.out and "--write" in shown.err
     assert script.read_text() == HEAD + STEP + "\n"
     assert main(["instrument", "--remove", "train.py"]) == 2
     assert "no ranges of perflint" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_a_change_of_the_method_is_noticed(tmp_path: Path) -> None:
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(method.ROOT / file, tmp_path / file)
     assert method.unknown(tmp_path) == ""
-    path = tmp_path / "perflint/bench/statistics.py"
+    path = tmp_path / "perflint/bench/results.py"
     text = path.read_text()
     path.write_text(text.replace("(Student's t, with", "(Student's distribution, with") + "\n\nUNRELATED = 1\n")
     assert path.read_text().count("Student's distribution") == 1

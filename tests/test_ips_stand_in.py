@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue
-from perflint.bench.statistics import LEAST_ROUNDS
+from perflint.bench.results import LEAST_ROUNDS
 from perflint.bench.variants import VariantFiles
 from tests.ips import agreement, cases, measuring, stand_in_rules
 from tests.ips.cases import SCRIPTS

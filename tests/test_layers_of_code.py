@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "perflint"
 LAYERS = (
     "__init__",
-    "query findings catalogue later search_path stopwatch",
+    "query findings catalogue later stopwatch",
     "files",
     "text",
     "inputs",
@@ -100,7 +100,7 @@ def test_what_runs_with_a_script_names_no_module_of_perflint() -> None:
     runner = (ROOT / "bench" / "runner").glob("*.py")
     trees = {path.name: ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in runner}
     imports = [(name, node) for name, tree in trees.items() for node in tree if isinstance(node, ast.ImportFrom)]
-    assert len(imports) > 30
+    assert len(imports) >= 30
     assert [name for name, node in imports if not node.level and (node.module or "").startswith("perflint")] == []
 
 

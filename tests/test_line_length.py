@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflint.configuration import config_files
-from perflint.configuration.line_length import of_project
+from perflint.configuration.config_files import line_length_of
 from perflint.configuration.settings import Settings
 from perflint.fix.fixer import apply
 from perflint.run import engine
@@ -48,7 +48,7 @@ from perflint.text.source import Source
 def test_a_file_says_how_long_rows_may_be(tmp_path: Path, name: str, text: str, expected: int | None) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / name).write_text(text)
-    assert of_project(tmp_path) == (None if expected is None else (expected, str(tmp_path / name)))
+    assert line_length_of(tmp_path) == (None if expected is None else (expected, str(tmp_path / name)))
 
 
 def test_the_nearest_file_counts_up_to_the_top_of_the_repository(tmp_path: Path) -> None:
@@ -56,18 +56,18 @@ def test_the_nearest_file_counts_up_to_the_top_of_the_repository(tmp_path: Path)
     inner.mkdir(parents=True)
     (tmp_path / ".flake8").write_text("[flake8]\nmax-line-length = 70\n")
     (top / ".git").mkdir()
-    assert of_project(inner) is None
+    assert line_length_of(inner) is None
     (top / "setup.cfg").write_text("[flake8]\nmax-line-length = 99\n")
-    assert of_project(inner) == (99, str(top / "setup.cfg"))
+    assert line_length_of(inner) == (99, str(top / "setup.cfg"))
     (inner.parent / ".flake8").write_text("[flake8]\nmax-line-length = 79\n")
-    assert of_project(inner) == (79, str(inner.parent / ".flake8"))
+    assert line_length_of(inner) == (79, str(inner.parent / ".flake8"))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_is_no_such_file(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     os.mkfifo(tmp_path / "setup.cfg")
-    assert of_project(tmp_path) is None
+    assert line_length_of(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -87,13 +87,13 @@ def test_a_pipe_is_no_such_file(tmp_path: Path) -> None:
 def test_a_file_that_is_made_to_hurt_says_nothing(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / name).write_text(text)
-    assert of_project(tmp_path) is None
+    assert line_length_of(tmp_path) is None
 
 
 def test_blanks_around_a_value_are_of_no_account(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "setup.cfg").write_text("[flake8]\nmax-line-length" + " " * 2_000 + "=" + "\t" * 2_000 + "99   \n")
-    assert of_project(tmp_path) == (99, str(tmp_path / "setup.cfg"))
+    assert line_length_of(tmp_path) == (99, str(tmp_path / "setup.cfg"))
 
 
 def test_the_configuration_of_perflint_has_the_last_word(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from perflint import catalogue
 from perflint.catalogue import Measuring, Rule
 from perflint.output import measured, rule_page, sarif
 from perflint.output.measured import LABEL, Measurement, Saved
-from perflint.server import hover
+from perflint.server import diagnostics
 from tests import fake_rules
 
 CPU = Measurement(
@@ -132,7 +132,7 @@ def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "## Measured\n\n1.42x ips (1.31 to 1.54) on the CPU: " in page
     assert page.index("## Measured") < page.index("## Evidence\n\nMeasured: 2.0x.")
     assert rule_page.data(rule())["measured"][0]["text"] == FIGURES
-    assert dict(hover.page(rule()))["Measured"] == said(None, CPU)
+    assert dict(diagnostics.summary(rule()))["Measured"] == said(None, CPU)
     help_ = sarif.descriptor(rule())["help"]
     assert f"Measured:\n\n{FIGURES}" in help_["text"]
     assert f"## Measured\n\n{FIGURES}" in help_["markdown"]
@@ -141,7 +141,7 @@ def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_rule_without_cited_figures_has_no_heading_for_them() -> None:
     bare = replace(rule(Measuring(nowhere="memory grows")), evidence="")
     assert "## Evidence" not in rule_page.text(bare, full=True)
-    assert "Evidence" not in dict(hover.page(bare))
+    assert "Evidence" not in dict(diagnostics.summary(bare))
 
 
 def test_a_check_does_not_read_it(tmp_path: Path) -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue
+from perflint.commands import write_fixes
 from perflint.findings import Finding, Impact, ImpactLevel, Level
 from perflint.fix.fixer import FixOutcome
-from perflint.output import concise, diff, full, grouped, summary
+from perflint.output import concise, full, grouped, summary
 from perflint.output.console import Progress
 from perflint.output.rule_page import data, text
 from perflint.text.source import Source, decode
@@ -99,12 +100,12 @@ def test_the_rule_to_read_about_is_that_of_the_finding_to_begin_with() -> None:
 
 
 def test_a_diff_names_the_file_and_shows_the_change() -> None:
-    lines = diff.unified(Source("a.py", "a\nb\nc\n"), Source("a.py", "a\nB\nc\n"))
+    lines = write_fixes.unified(Source("a.py", "a\nb\nc\n"), Source("a.py", "a\nB\nc\n"))
     assert lines == ["--- a.py\n", "+++ a.py\n", "@@ -1,3 +1,3 @@\n", " a\n", "-b\n", "+B\n", " c\n"]
 
 
 def test_a_diff_of_a_last_line_without_line_end_says_so() -> None:
-    lines = diff.unified(Source("a.py", "a\nb"), Source("a.py", "a\nc\n"))
+    lines = write_fixes.unified(Source("a.py", "a\nb"), Source("a.py", "a\nc\n"))
     assert lines[-3:] == ["-b\n", "\\ No newline at end of file\n", "+c\n"]
 
 
@@ -126,15 +127,15 @@ def test_git_applies_the_diff_to_the_very_bytes(tmp_path: Path, before: bytes, n
         pytest.skip("git is not installed")
     (tmp_path / name).write_bytes(before)
     source = decode(name, before)
-    lines = diff.unified(source, Source(name, source.text.replace("OLD", "NEW"), source.encoding, source.bom))
-    patch = diff.encode(lines, source)
+    lines = write_fixes.unified(source, Source(name, source.text.replace("OLD", "NEW"), source.encoding, source.bom))
+    patch = write_fixes.encode(lines, source)
     subprocess.run([git, "apply", "-p0", "--whitespace=nowarn"], cwd=tmp_path, input=patch, check=True)
     assert (tmp_path / name).read_bytes() == before.replace(b"OLD", b"NEW")
 
 
 def test_a_diff_on_a_terminal_is_coloured_line_by_line() -> None:
-    lines = diff.unified(Source("a.py", "a\r\n"), Source("a.py", "b\r\n"))
-    assert list(diff.paint(lines, Palette(True)))[3:] == ["\x1b[31m-a\x1b[0m\n", "\x1b[32m+b\x1b[0m\n"]
+    lines = write_fixes.unified(Source("a.py", "a\r\n"), Source("a.py", "b\r\n"))
+    assert list(write_fixes.paint(lines, Palette(True)))[3:] == ["\x1b[31m-a\x1b[0m\n", "\x1b[32m+b\x1b[0m\n"]
 
 
 # --- colour and progress

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from perflint.bench.runner import watched_calls
-from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.input_files import version_of
 from perflint.paddle.inside import DISTRIBUTED, INSIDE, SYNCHRONIZING, TABLE, UNKNOWN_SIZES, Does, PaddleCall, short
 from tests.paddle_inside import EXAMPLES
 
@@ -127,7 +127,7 @@ def test_each_call_has_an_example_or_a_reason() -> None:
 def test_the_recorder_watches_what_the_table_names() -> None:
     """The recorder runs without perflint, so it has names of its own."""
     assert set(watched_calls.WAITS) == {call.rpartition(".")[2] for call in SYNCHRONIZING}
-    assert set(watched_calls.SIZED) < UNKNOWN_SIZES
+    assert set(watched_calls.SIZED_CALLS) < UNKNOWN_SIZES
 
 
 @pytest.mark.parametrize(

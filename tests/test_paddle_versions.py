@@ -14,14 +14,21 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.resolving import opened
-from perflint.inputs.input_files import InputFile, nearest, read_inputs
-from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of
+from perflint.inputs.input_files import (
+    Admitted,
+    InputFile,
+    hold_back,
+    lower_bound,
+    nearest,
+    read_inputs,
+    stated,
+    version_of,
+)
 from perflint.lint.version_checks import oldest_for
 from perflint.run import cache, engine
 from perflint.run.session import Session
 from perflint.server.client import EditorSettings
-from perflint.server.configured import Configured
-from perflint.server.workspace import Disk
+from perflint.server.workspace import Configured, Disk
 from perflint.text.source import Source
 from tests.support import project as project_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.paddle.passthrough import IN_TURN
+from perflint.paddle.call_results import IN_TURN
 from tests.support import places
 
 GROWN = """\

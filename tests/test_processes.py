@@ -16,7 +16,7 @@ import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.run import engine, processes
-from perflint.run.examination import Examination
+from perflint.run.engine import Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from tests.support import sources
 

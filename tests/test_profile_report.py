@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from perflint.bench.figures import width
-from perflint.bench.runner.step_kinds import PHASE_OF, PHASES
-from perflint.profile import profile_text
+from perflint.bench.runner.watched_calls import PHASE_OF, PHASES
+from perflint.profile import profile_report
 from perflint.profile.profile_page import profile_page
-from perflint.profile.profile_report import PhaseTime, StepTimes
-from perflint.profile.profile_text import profile_table
+from perflint.profile.profile_report import PhaseTime, StepTimes, profile_table
 from tests.html_pages import SVG, Page
 from tests.profile_reports import event, profile, read
 
@@ -55,7 +54,7 @@ def test_the_keys_that_readers_rely_on() -> None:
 
 
 def test_the_headline_names_the_longest_phase_first_and_its_line() -> None:
-    assert profile_text.headline(profile()) == (
+    assert profile_report.headline(profile()) == (
         "40 % of a step waits for the loader (train.py:64, 0 workers, made at data.py:9); "
         "20 % saves (train.py:80: paddle.save); 15 % is the backward pass (train.py:70)"
     )
@@ -63,28 +62,28 @@ def test_the_headline_names_the_longest_phase_first_and_its_line() -> None:
 
 def test_the_headline_names_what_can_be_mended_even_where_computing_takes_longest() -> None:
     found = profile(phases=phases(backward=0.6, forward=0.2, optimizer=0.15, other=0.05), events=[])
-    assert profile_text.headline(found) == (
+    assert profile_report.headline(found) == (
         "60 % of a step is the backward pass; 20 % is the forward pass; 15 % is the optimizer; 5.0 % is other code"
     )
     code = event("train.py", 64, "other", 1.0, note="after this line")
-    assert profile_text.headline(profile(phases=phases(other=1.0), events=[code])) == (
+    assert profile_report.headline(profile(phases=phases(other=1.0), events=[code])) == (
         "100 % of a step is other code (after train.py:64)"
     )
 
 
 def test_how_much_there_is_to_win_on_a_cpu() -> None:
     """14 of 20 ms are beside forward, backward and optimizer, which leaves 6: 3.33 times as fast."""
-    assert "takes 70 % of a step: without it training would be at most about 3.33 times" in profile_text.bound(
+    assert "takes 70 % of a step: without it training would be at most about 3.33 times" in profile_report.bound(
         profile()
     )
-    assert "times" not in profile_text.bound(profile(device="gpu:0"))
-    assert profile_text.bound(profile(phases=phases(other=1.0))).startswith("No forward pass, backward pass")
+    assert "times" not in profile_report.bound(profile(device="gpu:0"))
+    assert profile_report.bound(profile(phases=phases(other=1.0))).startswith("No forward pass, backward pass")
 
 
 def test_what_a_read_means_depends_on_the_device() -> None:
-    assert profile_text.about_reads(profile()).endswith("Reads a step: 2.00 at train.py:73, 1.00 at train.py:90.")
-    assert profile_text.about_reads(profile()).startswith("On the CPU a host read waits for no device")
-    assert "the wait for all the work that is queued there" in profile_text.about_reads(profile(device="gpu:0"))
+    assert profile_report.about_reads(profile()).endswith("Reads a step: 2.00 at train.py:73, 1.00 at train.py:90.")
+    assert profile_report.about_reads(profile()).startswith("On the CPU a host read waits for no device")
+    assert "the wait for all the work that is queued there" in profile_report.about_reads(profile(device="gpu:0"))
 
 
 def test_the_table_has_the_bottleneck_first() -> None:
@@ -112,7 +111,7 @@ def test_a_terminal_is_not_steered() -> None:
 def test_the_page_says_what_the_table_says() -> None:
     parsed = Page(profile_page(profile(), 4))
     text = parsed.text()
-    assert profile_text.headline(profile()) in text
+    assert profile_report.headline(profile()) in text
     assert "for x in loader:" in text
     assert "5 more lines, 3.00 ms of a step together" in text
     assert "perflint profile train.py -- --epochs 2" in text

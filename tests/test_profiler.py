@@ -11,8 +11,7 @@ import pytest
 
 from perflint.bench.runner import profiler, recorder
 from perflint.bench.runner.profiler import Profiler
-from perflint.bench.runner.step_kinds import BACKWARD, FORWARD, LOG, READ, SAVE, SLEEP
-from perflint.bench.runner.watched_calls import WatchedCall
+from perflint.bench.runner.watched_calls import BACKWARD, FORWARD, LOG, READ, SAVE, SLEEP, WatchedCall
 
 
 class Clock:

@@ -15,8 +15,7 @@ from published_parts.page import PAGE, page
 from published_parts.tables import BY_NAME, TABLES, Table
 from published_tables import results
 
-from perflint.bench.results import BenchReport, Comparison, Steps, Variant
-from perflint.bench.statistics import compare
+from perflint.bench.results import BenchReport, Comparison, Steps, Variant, compare
 
 TABLE = BY_NAME["loss_read"]
 CITED = [item for table in TABLES for item in table.cited]

@@ -12,7 +12,7 @@ import pytest
 from perflint.cli import main
 from perflint.output.formats import FORMATS
 from perflint.server.client import EditorSettings, resolve_settings
-from perflint.server.configured import ProfileGains
+from perflint.server.workspace import ProfileGains
 from perflint.text.source import Source
 from tests.cli_runs import Output
 from tests.ranking_samples import TRAIN, event, recorded, trace, two_steps, write_json

@@ -10,7 +10,7 @@ from lsprotocol import types
 from perflint import catalogue
 from perflint.findings import Finding, Fix, Level
 from perflint.output import measured, rule_page
-from perflint.server.hover import page
+from perflint.server.diagnostics import summary
 from tests.server_sessions import project, session
 from tests.support import in_step
 
@@ -21,7 +21,7 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
     rule = catalogue.shipped()["PPF201"]
     assert rule.event is not None
     fix = Fix("keep it", (), Level.UNSAFE, "it may differ")
-    sections = dict(page(rule, Finding("PPF201", "a.py", 0, 1, "It waits.", fix)))
+    sections = dict(summary(rule, Finding("PPF201", "a.py", 0, 1, "It waits.", fix)))
     assert sections == {
         "PPF201 host-sync-in-step": rule.summary.strip(),
         "Why it costs (sync)": rule.why.strip(),
@@ -37,7 +37,7 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
 
 def test_a_page_about_a_file_that_does_not_parse_has_no_bottleneck() -> None:
     for code in ("PPF001", "PPF002"):
-        assert [heading for heading, _ in page(catalogue.shipped()[code])][1] == "Why"
+        assert [heading for heading, _ in summary(catalogue.shipped()[code])][1] == "Why"
 
 
 @pytest.mark.asyncio

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from perflint.cli import main
-from perflint.commands import step_against
+from perflint.commands import step
 from perflint.flow.resolving import opened
 from perflint.index.project import Project
 from perflint.trace.difference import StepDifference, differences
@@ -274,7 +274,7 @@ def test_a_check_follows_steps_only_if_code_has_changed(
         calls.append(project)
         return traces(project)
 
-    monkeypatch.setattr(step_against, "traces", noted)
+    monkeypatch.setattr(step, "traces", noted)
     write(train=in_step("x = loss.item()\n"))
     commit()
     write(train=row + in_step("x = loss.item()\n"))

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.measure import Bench
+from perflint.bench.measure import Bench, as_text, rounded
 from perflint.bench.results import BenchReport
 from perflint.bench.script_run import Plan, RunFailed
-from perflint.bench.serialize import as_text, rounded
 from perflint.bench.variants import VariantFiles
 from perflint.catalogue import Device
 from published_parts.tables import SCRIPTS, Table

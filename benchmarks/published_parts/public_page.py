@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from perflint.bench.measure import as_text, rounded
 from perflint.bench.results import BenchReport
-from perflint.bench.serialize import as_text, rounded
 from published_parts.measuring import RESULTS
 from published_parts.page import facts, measured
 from published_parts.public import SCRIPTS, Script

@@ -7,10 +7,9 @@ import sys
 import traceback
 from pathlib import Path
 
-from perflint.bench.runner.hooks import after_import, hook
 from perflint.bench.runner.running import run_as_main
-from perflint.bench.runner.watched_calls import watch, watch_curves
-from perflint.paddle.host_reads import WATCHED_METHODS
+from perflint.bench.runner.watched_calls import after_import, hook, watch, watch_curves
+from perflint.paddle.tensor_methods import WATCHED_METHODS
 
 from .tracer import Tracer
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from perflint.bench.runner import step_kinds, surroundings
+from perflint.bench.runner import recorder, watched_calls
 from perflint.bench.runner.watched_calls import WatchedCall, Watcher
 
 Place = tuple[str, int]
@@ -25,7 +25,7 @@ Place = tuple[str, int]
 _DEPTH = 12
 """Frames of the project that an event keeps."""
 
-_NAMES = {step_kinds.READ: "host read", step_kinds.SIZED: "sized by values", step_kinds.COPY: "to_tensor"}
+_NAMES = {watched_calls.READ: "host read", watched_calls.SIZED: "sized by values", watched_calls.COPY: "to_tensor"}
 """What a trace calls some kinds of calls; the others have one name everywhere."""
 
 
@@ -77,7 +77,7 @@ class Tracer(Watcher):
             return function(*arguments, **keywords)  # what a noted call does itself is that call's event
         note = call.note(*arguments, **keywords) if call.note else ""
         self.event(_NAMES.get(call.kind, call.kind), call.what, note, call.direct)
-        if call.kind == step_kinds.LOG:
+        if call.kind == watched_calls.LOG:
             return function(*arguments, **keywords)  # what it prints may be a tensor, whose read is an event of its own
         self.inside.deep = 1
         try:
@@ -192,7 +192,7 @@ class Tracer(Watcher):
         ran = [[*place, dict(phases)] for place, phases in self.ran.items()]
         made = sorted({(*place,) for place in self.made.values()})
         result = {"status": status, "steps": self._seen["steps"], "events": events, "ran": ran, "loaders": made}
-        result["files"] = [*surroundings.files(self._plan["copy"]), self._plan["script"][len(self.root) :]]
+        result["files"] = [*recorder.files(self._plan["copy"]), self._plan["script"][len(self.root) :]]
         Path(self._plan["result"]).write_text(json.dumps(result), encoding="utf-8")
 
 

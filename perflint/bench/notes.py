@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from perflint import REPORT_TO, catalogue
 from perflint.bench.figures import Verdict, by_name, least_seen, shortened, times, verdict
-from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
-from perflint.bench.statistics import Rounds, difference_in_words, largest_difference
+from perflint.bench.results import (
+    BEFORE,
+    BenchReport,
+    Comparison,
+    Rounds,
+    Variant,
+    difference_in_words,
+    largest_difference,
+)
 from perflint.bench.variants import Fixes, has_edit
 from perflint.findings import Finding, Level
 from perflint.text.visible import counted, listed

@@ -16,7 +16,7 @@ from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
-from perflint.paddle.host_reads import WATCHED_METHODS
+from perflint.paddle.tensor_methods import WATCHED_METHODS
 from perflint.text.visible import counted
 
 Waiting = Callable[[str], None]

@@ -14,9 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.figures import interval, ratio
-from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
+from perflint.bench.results import (
+    BEFORE,
+    LEAST_ROUNDS,
+    BenchReport,
+    Comparison,
+    Steps,
+    compare,
+    compared,
+    difference_in_words,
+    largest_difference,
+)
 from perflint.bench.script_run import RunFailed
-from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, difference_in_words, largest_difference
 from perflint.bench.variants import Fixes, FixGroup, VariantFiles
 
 TRIAL_ROUNDS = LEAST_ROUNDS

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflint.bench.figures import by_name, interval, ratio
-from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
-from perflint.bench.statistics import compare
+from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant, compare
 from perflint.bench.variants import VariantFiles
 from perflint.configuration.settings import Settings
 from perflint.facts.loaders import LOADER, feeds_training, is_for_training

@@ -16,16 +16,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from perflint.bench import serialize
+from perflint.bench import measure
 from perflint.bench.figures import by_name, interval, ratio
-from perflint.bench.measure import Bench
+from perflint.bench.measure import Bench, as_text
 from perflint.bench.notes import not_measured
 from perflint.bench.page import curve_section, page
 from perflint.bench.results import ALL_FIXES, BEFORE, BenchReport
 from perflint.bench.script_run import Outcome, Plan
 from perflint.bench.searching import CannotSearch, Search, candidates, most_runs
 from perflint.bench.searching import said as said_of_search
-from perflint.bench.serialize import as_text
 from perflint.bench.table import table
 from perflint.bench.tuning import CannotTune, Tuned, recommendation, said, tuned, wanted
 from perflint.bench.variants import NOW, Fixes, NotPicked, VariantFiles, picked, revisions
@@ -120,8 +119,8 @@ class _Measuring:
         progress.tell("a first run, to see which files the script runs, and how long it takes")
         first = self._bench.run(source.first)
         chosen = source.chosen(first)
-        conditions = serialize.conditions(plan, chosen.states, first)
-        earlier = serialize.read(options.resume, conditions) if options.resume else None
+        conditions = measure.conditions(plan, chosen.states, first)
+        earlier = measure.read_measurement(options.resume, conditions) if options.resume else None
 
         def kept(report: BenchReport) -> BenchReport:
             return replace(report, conditions=conditions, notes=[*report.notes, *chosen.notes])

@@ -15,8 +15,16 @@ from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
-from perflint.ranges.inserted_code import TRACES, CannotRemove, Recording, is_instrumented, removal
-from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
+from perflint.ranges.inserting import (
+    TRACES,
+    CannotPlace,
+    CannotRemove,
+    Instrumented,
+    Recording,
+    instrumented,
+    is_instrumented,
+    removal,
+)
 from perflint.run import discovery
 from perflint.run.engine import undisturbed
 from perflint.text.source import Source, UnreadableSource, read

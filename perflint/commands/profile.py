@@ -30,8 +30,7 @@ from perflint.inputs.projects import imported_files
 from perflint.output.console import Console
 from perflint.profile.measured_budget import budget_lines, measured_budget
 from perflint.profile.profile_page import profile_page
-from perflint.profile.profile_report import ProfileReport, summed_up
-from perflint.profile.profile_text import profile_table
+from perflint.profile.profile_report import ProfileReport, profile_table, summed_up
 from perflint.run import discovery
 from perflint.text.source import Source
 from perflint.text.visible import palette, visible_line

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from perflint.configuration.settings import ALL, BUDGETED, DeclaredCall, specificity
 from perflint.configuration.toml_text import cut, quoted, with_kind
 from perflint.findings import Confidence, ImpactLevel
-from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.input_files import version_of
 from perflint.inputs.patterns import is_valid
 from perflint.text.visible import visible
 

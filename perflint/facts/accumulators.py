@@ -12,7 +12,7 @@ from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
 from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses
 from perflint.index.project import FileIndex, Place
-from perflint.paddle.passthrough import IN_TURN, LISTING
+from perflint.paddle.call_results import IN_TURN, LISTING
 from perflint.query import query
 from perflint.syntax.bindings import Mention, bindings_of, bound_by
 from perflint.syntax.names import dotted

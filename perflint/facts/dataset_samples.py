@@ -26,7 +26,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import Place
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_none, is_zero
 from perflint.syntax.scopes import Class, Scope

@@ -15,7 +15,7 @@ from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.uses import uses_in
 from perflint.index.project import FileIndex, Place
-from perflint.paddle.host_reads import COPYING_METHODS
+from perflint.paddle.tensor_methods import COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_and_values, targets_of
 from perflint.syntax.names import dotted

@@ -14,7 +14,7 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Part, Place
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
+from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted

@@ -20,7 +20,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.index.project import Located, Place
-from perflint.paddle.passthrough import LOOPED
+from perflint.paddle.call_results import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, keyword_only

@@ -12,8 +12,8 @@ from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex, Place
-from perflint.paddle.host_reads import READ_METHODS
-from perflint.paddle.passthrough import LOOPED
+from perflint.paddle.call_results import LOOPED
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.project import FileIndex
-from perflint.inputs.input_files import nearest
-from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.input_files import nearest, version_of
 from perflint.paddle.inside import DISTRIBUTED, INSIDE, MEETINGS, SCALER, Condition, If, PaddleCall, short
 from perflint.syntax.names import Names, dotted
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_scaler

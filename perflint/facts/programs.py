@@ -12,9 +12,8 @@ from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
-from perflint.index.callers import held_names
 from perflint.index.imports import Imports
-from perflint.index.in_use import asks_for_main
+from perflint.index.in_use import asks_for_main, held_names
 from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted

@@ -21,7 +21,7 @@ from itertools import accumulate
 from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged, overlap
 from perflint.fix.import_edits import ImportPlace, first_written, imports_in, removals, spelling_of, unused_imports
 from perflint.fix.parsed_text import Reading
-from perflint.index.imported_names import is_taken
+from perflint.index.imports import is_taken
 from perflint.index.project import Project
 from perflint.inputs.projects import split
 from perflint.syntax.always_bound import AlwaysBound

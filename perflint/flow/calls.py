@@ -14,10 +14,9 @@ from typing import NamedTuple, TypeVar
 
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers, Placed, held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
-from perflint.index.in_use import InUse
+from perflint.index.in_use import Callers, InUse, Placed, held_names
 from perflint.index.kinds import (
     DATASET_TAG,
     EITHER,

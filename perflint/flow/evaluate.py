@@ -10,8 +10,8 @@ from typing import Any
 from perflint.flow import environment
 from perflint.flow.environment import Environment, bind, item_name
 from perflint.flow.type_tests import narrowed
-from perflint.index import registries
-from perflint.index.hierarchy import Hierarchy
+from perflint.index import hierarchy
+from perflint.index.hierarchy import Hierarchy, Registries
 from perflint.index.kinds import (
     CPU_PLACE,
     DATASET_TAG,
@@ -39,11 +39,9 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
-from perflint.index.registries import Registries
 from perflint.paddle import call_results, tensor_methods
-from perflint.paddle.host_reads import READ_METHODS
-from perflint.paddle.passthrough import COMBINING, LISTING
-from perflint.paddle.tensor_methods import may_have
+from perflint.paddle.call_results import COMBINING, LISTING
+from perflint.paddle.tensor_methods import READ_METHODS, may_have
 from perflint.syntax.names import dotted, name_pattern, names_in
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_layer, means_loader
@@ -291,9 +289,9 @@ class Evaluator:
         kind = self._known_call(node)
         if kind.tag != "unknown":
             return kind
-        wanted = registries.requested(node)
-        made = Registries.of(self._file.project).registered(wanted, registries.asked(node)) if wanted else None
-        if made is None and registries.looks_up(node):
+        wanted = hierarchy.requested(node)
+        made = Registries.of(self._file.project).registered(wanted, hierarchy.asked(node)) if wanted else None
+        if made is None and hierarchy.looks_up(node):
             made = self._project.call_looked_up(self._file, node, *self.arguments(node))
         return made or kind
 

@@ -12,6 +12,7 @@ from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import HOST_MODULES
 from perflint.flow.sources import Through, sources
 from perflint.flow.values import Values
+from perflint.index.hierarchy import Registries
 from perflint.index.kinds import (
     GUESS,
     LAYER_TAG,
@@ -24,8 +25,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project, Resolver
-from perflint.index.registries import Registries
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted

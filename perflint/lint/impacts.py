@@ -12,7 +12,7 @@ from perflint.findings import Impact
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.every import Interval
 from perflint.training.intent import only_predicts
-from perflint.training.repeats import repeat_of
+from perflint.training.step_loops import repeat_of
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY, _BATCH = "wait", "copy", "batch"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.configuration.settings import Settings
 from perflint.facts.fluid import GONE, fluid_row
 from perflint.index.imports import Imports
-from perflint.inputs.input_files import nearest
-from perflint.inputs.paddle_versions import Admitted, Version, hold_back, oldest, version_of
+from perflint.inputs.input_files import Admitted, Version, hold_back, nearest, oldest, version_of
 from perflint.query import query
 
 if TYPE_CHECKING:

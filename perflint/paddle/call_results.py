@@ -1,4 +1,8 @@
-"""The kind of value that each Paddle call returns, by its qualified name."""
+"""The kind of value that each Paddle call returns, by its qualified name, and the calls that pass on what they get.
+
+A loop over ``enumerate(tqdm(loader))`` takes its values from ``loader``. Every other table of such calls is built from
+these; their names are the last parts of the called names.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from perflint.index.kinds import (
     instance,
     layer,
 )
-from perflint.paddle.host_reads import COPYING_METHODS
+from perflint.paddle.tensor_methods import COPYING_METHODS
 
 HOST_METHODS = COPYING_METHODS | frozenset(
     {
@@ -253,3 +257,16 @@ def _dataset(last: str) -> Kind:
     if last == "IterableDataset":
         return ITERABLE
     return DATASET if last.endswith("Dataset") or last == "Subset" else UNKNOWN
+
+
+COMBINING = frozenset({"enumerate", "zip"})
+"""They give more in each iteration than one item of their first argument."""
+
+IN_TURN = frozenset({"iter", "reversed", "islice", "tqdm", "track"})
+"""They give the items of their first argument one by one."""
+
+LOOPED = COMBINING | IN_TURN
+"""All that take an item from their arguments in each iteration."""
+
+LISTING = frozenset({"list", "tuple", "sorted", "set"})
+"""They collect the items of their argument in a container."""

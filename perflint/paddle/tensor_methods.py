@@ -1,4 +1,8 @@
-"""The methods of tensors, and the calls that return truth values."""
+"""The methods of tensors: which there are, which read a tensor on the host, and the calls that return truth values.
+
+Every other table of reads, by methods of tensors, conversions of Python and functions of NumPy, is built from these, so
+that a new way to read has to be added in one place only.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,34 @@ import ast
 from perflint.syntax.names import Names, dotted
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import string_of
+
+READ_METHODS = frozenset({"item", "numpy", "tolist"})
+"""Methods of tensors that wait for the device and return what they copy as numbers or arrays of the host."""
+
+ARRAY_METHODS = READ_METHODS - {"item"}
+"""Those that also exist for tensors of more than one item, and return all of these."""
+
+COPYING_METHODS = READ_METHODS | {"cpu"}
+"""Methods that wait and copy, including the one whose result is a tensor again."""
+
+WATCHED_METHODS = COPYING_METHODS | {
+    *("__float__", "__int__", "__long__", "__bool__", "__nonzero__", "__index__", "__array__", "__format__"),
+    *("__str__", "__repr__", "gradient", "get_value", "__dlpack__"),
+}
+"""All methods of tensors that need the value on the host, including those that Python calls: a profile counts them."""
+
+NUMBER_CONVERSIONS = frozenset({"float", "int"})
+"""Conversions of Python that read the only item of a tensor, and stand for a number."""
+
+CONVERSIONS = NUMBER_CONVERSIONS | {"bool"}
+"""Conversions that read the only item of a tensor, including the test of its truth."""
+
+ARRAY_FUNCTIONS = frozenset({"array", "asarray"})
+"""Functions of NumPy that copy a tensor into an array."""
+
+QUALIFIED_ARRAY_FUNCTIONS = frozenset(f"numpy.{name}" for name in ARRAY_FUNCTIONS)
+"""The same functions by their qualified names."""
+
 
 # Lists the methods of tensors: a call of any other method shows that a value is not a tensor.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.runner import step_kinds
+from perflint.bench.runner import watched_calls
 from perflint.configuration.settings import Settings
 from perflint.flow.resolving import opened
 from perflint.index.project import Place
@@ -20,12 +20,12 @@ from perflint.trace.step_trace import StepTrace, occurrences, reached
 
 OFTEN = 0.5
 """The calls per step from which on something counts as happening at each step."""
-_WAITING = frozenset({step_kinds.READ, step_kinds.SIZED, step_kinds.WAIT, step_kinds.COPY})
+_WAITING = frozenset({watched_calls.READ, watched_calls.SIZED, watched_calls.WAIT, watched_calls.COPY})
 _KINDS = {
     "waits": _WAITING,
-    "copies": frozenset({step_kinds.COPY}),
-    "logs": frozenset({step_kinds.LOG}),
-    "saves": frozenset({step_kinds.SAVE}),
+    "copies": frozenset({watched_calls.COPY}),
+    "logs": frozenset({watched_calls.LOG}),
+    "saves": frozenset({watched_calls.SAVE}),
 }
 """The kinds of a profile that a budget is about. It does not record collectives."""
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from perflint.bench import web_page
 from perflint.bench.figures import number, width
-from perflint.profile import profile_text
-from perflint.profile.profile_report import ProfileEvent, ProfileReport
-from perflint.profile.profile_text import percent
+from perflint.profile import profile_report
+from perflint.profile.profile_report import ProfileEvent, ProfileReport, percent
 from perflint.text.visible import counted
 
 _PARTS = web_page.templates(Path(__file__).with_name("profile_page.html"))
@@ -30,12 +29,12 @@ def profile_page(report: ProfileReport, top: int) -> str:
 
 
 def _opening(report: ProfileReport) -> str:
-    notes = (profile_text.bound(report), *report.notes)
+    notes = (profile_report.bound(report), *report.notes)
     return _PARTS["opening"].substitute(
         script=web_page.markup(report.script),
         made=web_page.markup(report.made),
-        headline=web_page.markup(profile_text.headline(report)),
-        steps=web_page.markup(profile_text.steps(report)),
+        headline=web_page.markup(profile_report.headline(report)),
+        steps=web_page.markup(profile_report.steps(report)),
         notes="\n".join(f"<p>{web_page.markup(note)}</p>" for note in notes),
     )
 
@@ -46,15 +45,15 @@ def _phases(report: ProfileReport) -> str:
             name=web_page.markup(name),
             ms=number(phase.ms),
             share=percent(phase.share),
-            meaning=web_page.markup(profile_text.SAYS[name][1]),
+            meaning=web_page.markup(profile_report.SAYS[name][1]),
         )
-        for name, phase in profile_text.by_share(report)
+        for name, phase in profile_report.by_share(report)
     ]
     return _PARTS["phases"].substitute(
         mean=number(report.step_ms.mean),
         bars=web_page.two_widths(partial(_bar, report), "step", _WIDE),
         rows="".join(f"{row}\n" for row in rows),
-        about_reads=web_page.markup(profile_text.about_reads(report)),
+        about_reads=web_page.markup(profile_report.about_reads(report)),
     )
 
 
@@ -66,7 +65,7 @@ def _bar(report: ProfileReport, room: float) -> web_page.Picture | None:
     scale = web_page.Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
-    phases = profile_text.by_share(report)
+    phases = profile_report.by_share(report)
     for phase, time in phases:
         start, end = scale(at), scale(at + time.ms)
         at += time.ms
@@ -80,7 +79,7 @@ def _bar(report: ProfileReport, room: float) -> web_page.Picture | None:
 
 
 def _files(report: ProfileReport) -> Iterator[str]:
-    shares = profile_text.by_file(report)
+    shares = profile_report.by_file(report)
     if len(shares) > 1:
         rows = (
             _PARTS["file"].substitute(path=web_page.markup(path), ms=number(ms), share=percent(share))
@@ -109,8 +108,8 @@ def _table(events: Iterable[ProfileEvent]) -> str:
             share=percent(event.share),
             meter=web_page.element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
             ms=number(event.ms),
-            calls=profile_text.calls(event),
-            details=web_page.markup(profile_text.details(event)),
+            calls=profile_report.calls(event),
+            details=web_page.markup(profile_report.details(event)),
             code=f"<code>{web_page.markup(event.source)}</code>" if event.source else "",
         )
         rows.append(f"{row}\n")

@@ -2,6 +2,8 @@
 
 At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
 block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
+
+The code that is inserted is an object that opens and closes ranges, and the rows that call it; `removal` removes it.
 """
 
 from __future__ import annotations
@@ -9,12 +11,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
-from perflint.ranges import inserted_code, phases
+from perflint.ranges import phases
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
@@ -22,6 +25,141 @@ from perflint.text.source import LineTable
 from perflint.training.evidence import over_batches
 from perflint.training.step_loops import step_loops
 from perflint.training.training_calls import TrainingCalls
+
+NAME = "_perflint_range"
+"""The name of the object in the training file."""
+BEGIN = "# perflint instrument: begin"
+END = "# perflint instrument: end"
+MARK = "# perflint instrument"
+"""The comment on each inserted row, and the first and last row of the object's own code."""
+TRACES = "perflint_trace"
+"""The directory that traces are written to, below the directory in which the script was started."""
+
+_STEPS = "# step loop\n"
+"""The row of a template after which the methods begin that only a file with a step loop needs."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded: steps ``skip`` + 1 to ``skip`` + ``steps``, as a Chrome trace or (``nvtx``) by Nsight."""
+
+    skip: int = 10
+    steps: int = 5
+    nvtx: bool = False
+
+
+def inserted_block(recording: Recording, has_steps: bool) -> str:
+    """The object's own code; ``has_steps``: the file has a step loop, so it starts the profiler."""
+    template = Path(__file__).with_name("inserted_nvtx.txt" if recording.nvtx else "inserted_profiler.txt")
+    body, steps = template.read_text(encoding="utf-8").split(_STEPS)
+    if has_steps:
+        body += steps
+    else:
+        body = body.replace("import atexit as _perflint_atexit\nimport sys as _perflint_sys\n\n", "")
+    code = body.format(
+        closed=max(recording.skip - 1, 0),
+        ready=min(recording.skip, 1),
+        record=recording.steps,
+        first=recording.skip + 1,
+        last=recording.skip + recording.steps,
+        past=recording.skip + recording.steps + 1,
+        traces=TRACES,
+    )
+    head = f"{BEGIN} (perflint instrument --remove --write removes all of it)"
+    return f"{head}\n{code}\n\n{NAME} = _PerflintRange()\n\n\n{END}\n"
+
+
+def range_row(name: str | None) -> str:
+    """The call that ends the open range, and begins one with this name."""
+    quoted = "" if name is None else f'"{name}"'
+    return f"{NAME}({quoted})  {MARK}"
+
+
+def step_row() -> str:
+    """The call that marks the beginning of a step."""
+    return f"{NAME}.step()  {MARK}"
+
+
+class CannotRemove(Exception):
+    """Something cannot be removed; ``str(error)`` says where and why."""
+
+
+def is_instrumented(text: str) -> bool:
+    """Whether a text may contain ranges of perflint."""
+    return NAME in text or BEGIN in text
+
+
+def removal(text: str) -> list[Edit]:
+    """The edits that remove all of it; none if there is nothing.
+
+    Raises:
+        CannotRemove: the text is not Python, or a call shares its row with something else.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise CannotRemove(f"it does not parse: {error}") from error
+    lines = LineTable(text)
+    blocks = _inserted_blocks(lines)
+    joined: list[tuple[int, int]] = []  # rows that follow each other are one piece
+    for first, last in sorted({*blocks, *_rows(tree, lines, blocks)}):
+        if joined and first == joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], last
+        else:
+            joined.append((first, last))
+    return [_without(first, last, lines) for first, last in joined]
+
+
+def _inserted_blocks(lines: LineTable) -> list[tuple[int, int]]:
+    """The first and last rows of the object's code."""
+    found: list[tuple[int, int]] = []
+    begin = 0
+    for row in range(1, lines.rows + 1):
+        line = lines.line(row)
+        if line.startswith(BEGIN):
+            begin = row
+        elif line.rstrip() == END and begin:
+            found.append((begin, row))
+            begin = 0
+    if begin:
+        raise CannotRemove(f"line {begin} begins code of perflint, but no row marks its end ({END})")
+    return found
+
+
+def _rows(tree: ast.Module, lines: LineTable, blocks: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The rows of the calls; each must have its own row or rows."""
+    expressions = [item for item in walk(tree) if isinstance(item, ast.Expr)]
+    names = [item for item in walk(tree) if isinstance(item, ast.Name) and item.id == NAME]
+    for node in names:
+        if any(first <= node.lineno <= last for first, last in blocks):
+            continue
+        statement = next((item for item in expressions if _is_call(item.value, node)), None)
+        if statement is None or not _stands_alone(statement, lines):
+            raise CannotRemove(f"line {node.lineno} uses {NAME} next to other code: remove it by hand")
+        yield statement.lineno, statement.end_lineno or statement.lineno
+
+
+def _is_call(value: ast.expr, name: ast.Name) -> bool:
+    """Whether a value is ``_perflint_range("forward")`` or ``_perflint_range.step()``."""
+    if not isinstance(value, ast.Call):
+        return False
+    return value.func is name or (isinstance(value.func, ast.Attribute) and value.func.value is name)
+
+
+def _stands_alone(statement: ast.stmt, lines: LineTable) -> bool:
+    before = lines.line(statement.lineno)[: statement.col_offset]
+    end = lines.offset(statement.end_lineno or statement.lineno, statement.end_col_offset or 0)
+    after = lines.text[end : lines.line_end(statement.end_lineno or statement.lineno)].strip()
+    return not before.strip() and (not after or after.startswith("#"))
+
+
+def _without(first: int, last: int, lines: LineTable) -> Edit:
+    """The edit that removes rows; if the last row has no line end, the line end before it is removed too."""
+    start, end = lines.line_start(first), lines.line_end(last)
+    if end == len(lines.text) and not lines.text.endswith(("\n", "\r")) and start:
+        start -= 2 if lines.text[start - 2 : start] == "\r\n" else 1
+    return Edit(start, end, "")
+
 
 _UNKNOWN = "?"
 """Marks that the open range depends on the path that the step took."""
@@ -50,7 +188,7 @@ class Instrumented:
     notes: list[str] = field(default_factory=list)
 
 
-def instrumented(file: FileIndex, recording: inserted_code.Recording) -> Instrumented:
+def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
     """Insert ranges around the parts of a file's training steps.
 
     Raises:
@@ -73,7 +211,7 @@ def instrumented(file: FileIndex, recording: inserted_code.Recording) -> Instrum
     rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
     # the object's code comes before the first statement of the module that uses it
     first = next(node for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
-    text = _with_rows(file, placings, placings[0].above(first), inserted_code.block(recording, bool(loops)))
+    text = _with_rows(file, placings, placings[0].above(first), inserted_block(recording, bool(loops)))
     _insist_same(file, text)
     names = dict.fromkeys(name for placing in placings for name in placing.names)
     notes = [note for placing in placings for note in placing.notes]
@@ -155,7 +293,7 @@ class _Placing:
             )
         if reads:
             self._put(self.above(loop), phases.READER, loop.lineno)
-        self._rows.append(_Row(self.above(body[0]), body[0].lineno, inserted_code.step_row()))
+        self._rows.append(_Row(self.above(body[0]), body[0].lineno, step_row()))
         state = self._block(body, None, None)
         if not reads:
             self._end_block(body, state)
@@ -293,7 +431,7 @@ class _Placing:
     def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
         if name is not None:
             self.names.append(name)
-        self._rows.append(_Row(at, like, inserted_code.row(name), order))
+        self._rows.append(_Row(at, like, range_row(name), order))
 
     def above(self, node: ast.stmt) -> int:
         """The row of a statement, or that of the comment above it, which belongs to it."""
@@ -383,7 +521,7 @@ def _insist_same(file: FileIndex, text: str) -> None:
     Raises:
         CannotPlace: that is not so; then nothing is written.
     """
-    if spliced(text, 0, len(text), inserted_code.removal(text)) != file.source.text:
+    if spliced(text, 0, len(text), removal(text)) != file.source.text:
         raise CannotPlace("the ranges could not be removed again; please report this file")
     try:
         compile(text, file.path, "exec", dont_inherit=True)

@@ -11,7 +11,7 @@ from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in, plain_names
 from perflint.syntax.reaching import before, sole_value

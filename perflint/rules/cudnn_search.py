@@ -17,7 +17,7 @@ from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, 
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.paddle.passthrough import LOOPED
+from perflint.paddle.call_results import LOOPED
 from perflint.query import query
 from perflint.rules.entry_advice import above_training, models_in, places_beside
 from perflint.syntax import reaching

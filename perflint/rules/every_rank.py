@@ -15,8 +15,8 @@ from perflint.facts.saves import PATH_POSITION, targets_of, uses_a_checkpoint, w
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.index.callers import Callers
 from perflint.index.imports import Imports
+from perflint.index.in_use import Callers
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project

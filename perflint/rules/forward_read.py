@@ -8,7 +8,7 @@ from perflint.facts.waits import is_in_host_memory
 from perflint.findings import Confidence
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.rules.edits import on_device
 from perflint.rules.excuses import is_untrained
 from perflint.rules.read_advice import advice

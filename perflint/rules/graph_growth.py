@@ -31,7 +31,7 @@ from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.lint.statement_code import Instead
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted

@@ -13,7 +13,7 @@ from perflint.flow.branches import Switches
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.passthrough import LOOPED
+from perflint.paddle.call_results import LOOPED
 from perflint.query import query
 from perflint.rules.edits import indentation, insert_row_above, insert_row_after_loop, one_level
 from perflint.syntax.bindings import bindings_of, loads_of, plain_assignment

@@ -14,7 +14,7 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.host_reads import NUMBER_CONVERSIONS
+from perflint.paddle.tensor_methods import NUMBER_CONVERSIONS
 from perflint.query import query
 from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.names import dotted_names, plain_names

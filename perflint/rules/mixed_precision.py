@@ -16,7 +16,7 @@ from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
-from perflint.paddle.host_reads import ARRAY_METHODS
+from perflint.paddle.tensor_methods import ARRAY_METHODS
 from perflint.rules.edits import put_under
 from perflint.rules.entry_advice import model_of, places_beside, rows_of_their_own
 from perflint.rules.spelled import spelling

@@ -19,8 +19,8 @@ from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers, held_names
 from perflint.index.imports import Imports
+from perflint.index.in_use import Callers, held_names
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Place

@@ -13,7 +13,7 @@ from perflint.findings import Confidence
 from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, AtPoint, rule
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, READ_METHODS
+from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bound_by, definitions_of

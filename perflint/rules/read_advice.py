@@ -17,7 +17,7 @@ from perflint.flow.uses import uses_in
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Place
 from perflint.lint.context import Context, Shown
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
+from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.reaching import before

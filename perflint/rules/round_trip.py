@@ -15,7 +15,7 @@ from perflint.findings import Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.lint.statement_code import Instead
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
+from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
 from perflint.rules.to_tensor import CALLS, NAMES, data_of, makes_tensor

@@ -18,7 +18,7 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS, READ_METHODS
+from perflint.paddle.tensor_methods import ARRAY_METHODS, NUMBER_CONVERSIONS, READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, terminal

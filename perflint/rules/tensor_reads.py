@@ -10,7 +10,7 @@ from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
+from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.rules.edits import on_device
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of, is_none

@@ -14,7 +14,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import span_of
-from perflint.paddle.host_reads import ARRAY_METHODS, CONVERSIONS
+from perflint.paddle.tensor_methods import ARRAY_METHODS, CONVERSIONS
 from perflint.rules.edits import insert_row_above
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted_names, plain_names

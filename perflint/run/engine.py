@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,23 +21,25 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.configuration.settings import Settings, ignored_for, level_for, selected, with_waits
 from perflint.files.plain_files import from_here, project_around
-from perflint.findings import Checked, Finding, Level, StepReport, by_place
+from perflint.findings import Checked, Confidence, Finding, Level, StepReport, by_place
 from perflint.fix.import_edits import imports_in, spelling_of
+from perflint.fix.trial import Trials
 from perflint.flow.resolving import opened
-from perflint.index.imported_names import is_taken
-from perflint.index.project import Project
+from perflint.index.imports import Imports, is_needed, is_taken
+from perflint.index.project import FileIndex, Project
 from perflint.inputs.projects import project_top, split
-from perflint.lint import messages, unused_noqa
+from perflint.lint import messages, registry, unused_noqa, version_checks
 from perflint.lint.context import Draft
 from perflint.rules import load_checks
 from perflint.run.discovery import by_hand
-from perflint.run.examination import Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.stopwatch import phase
 from perflint.suppress import noqa
 from perflint.syntax.names import imported_name
 from perflint.text.source import Source, UnreadableSource, read
+from perflint.trace import hot_path
 from perflint.trace.verdict import step_reports
+from perflint.training.clues import Clues
 
 Progress = Callable[[int, int], None]
 SHARES = 2
@@ -403,3 +406,90 @@ def _mentioning(path: Path, words: tuple[str, ...]) -> Source | None:
     except UnreadableSource:
         return None
     return source if any(word in source.text for word in words) else None
+
+
+_SHEBANG_2 = re.compile(r"#!.*\bpython2")
+_SAYS_2 = re.compile(r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized")
+"""The parser's messages about a ``print`` statement, and about ``except X, error``."""
+
+Done = Callable[[int], None]
+"""A function that is called with the number of newly finished files."""
+
+
+@dataclass
+class Examination:
+    """What one process needs to check the files of one project."""
+
+    project: Project
+    settings: Settings
+    codes: frozenset[str]
+
+    def find(self, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
+        """The drafts of the project, and the errors of files that do not parse.
+
+        Args:
+            done: called as files are finished.
+        """
+        paths = list(self.project.files)
+        self.follow_steps()
+        drafts: list[Draft] = []
+        for path in paths:
+            drafts += self.check_file(path)
+            done(1)
+        return drafts, self.broken(paths)
+
+    def follow_steps(self) -> None:
+        """Find the code that runs at each step."""
+        hot_path.analyse(self.project, self.clues())
+
+    def clues(self) -> Clues:
+        """What makes a forward pass worth checking. What it may reach is only included if it may be needed."""
+        files = self.project.files.values()
+        is_least = self.settings.min_confidence is Confidence.LOW
+        every = is_least or any(unused_noqa.is_worth_a_look(file.source) for file in files)
+        return registry.forward_clues_of(self.codes, sure=not every)
+
+    def broken(self, paths: Iterable[str]) -> dict[str, Exception]:
+        """The syntax errors of some files."""
+        errors = {path: self.project.files[path].syntax_error for path in paths}
+        return {
+            path: error
+            for path, error in errors.items()
+            if error is not None and not noqa.skips_file(self.project.files[path].source)
+            if not self._is_left_over(self.project.files[path], error)
+        }
+
+    def _is_left_over(self, file: FileIndex, error: Exception) -> bool:
+        """Whether a file is test code, or Python 2 without Paddle that nothing imports: no part of the training."""
+        if file.is_quiet:
+            return True
+        is_old = _SHEBANG_2.match(file.source.text) or (isinstance(error, SyntaxError) and _SAYS_2.match(error.msg))
+        if not is_old or "paddle" in file.source.text.lower():
+            return False
+        return next(Imports.of(self.project).importers(file), None) is None
+
+    def _asked(self, file: FileIndex) -> Settings:
+        """The settings that say what is looked at: a comment may be there for a finding that would not be shown."""
+        is_least = self.settings.min_confidence is Confidence.LOW
+        return self.settings if is_least or not unused_noqa.is_worth_a_look(file.source) else self._unsure
+
+    @cached_property
+    def _unsure(self) -> Settings:
+        return replace(self.settings, min_confidence=Confidence.LOW)
+
+    def check_file(self, path: str) -> list[Draft]:
+        """The drafts of one file; the code that runs at each step must be known."""
+        file = self.project.files[path]
+        if file.is_quiet or noqa.skips_file(file.source):
+            return []
+        drafts = registry.drafts_of(file, self.settings, self._asked(file), self.codes)
+        return _tried(version_checks.fitting(drafts, file, self.settings), file, self.settings.line_length)
+
+
+def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
+    """The drafts, with their fixes offered or withdrawn according to their trials."""
+    if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
+        return drafts
+    trials = Trials(file.source, file.tree, limit, lambda name: is_needed(file, name))
+    tried = trials.tried_together([draft.fix for draft in drafts])
+    return [replace(draft, fix=fix) for draft, fix in zip(drafts, tried, strict=True)]

@@ -24,8 +24,7 @@ from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.rules import load_checks
 from perflint.run import engine
-from perflint.run.engine import Around
-from perflint.run.examination import Examination
+from perflint.run.engine import Around, Examination
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source

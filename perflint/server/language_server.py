@@ -19,7 +19,7 @@ from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
 from perflint.commands.watch import SETTLED
-from perflint.server import client, code_actions, hover
+from perflint.server import client, code_actions, diagnostics
 from perflint.server.checking import Checking
 from perflint.server.client import Client, Preferences, Tell, path_of
 from perflint.server.diagnostics import Publisher
@@ -188,7 +188,7 @@ async def _diagnostic(server: PerflintServer, params: types.DocumentDiagnosticPa
 
 
 def _hover(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
-    return hover.answer(server.state, server.client, params)
+    return diagnostics.hover_at(server.state, server.client, params)
 
 
 # -- what is around them ---------------------------------------------------------------------------------------------

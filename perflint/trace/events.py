@@ -15,8 +15,8 @@ from perflint.facts.waits import is_asked, is_in_host_memory, sizes_on_the_devic
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
-from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.paddle.inside import Condition, Does
+from perflint.paddle.tensor_methods import COPYING_METHODS
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import candidates, own_parts

@@ -8,7 +8,7 @@ from math import prod
 from perflint.flow.constants import Constants
 from perflint.flow.sources import sources
 from perflint.index.project import Place
-from perflint.paddle.passthrough import IN_TURN, LISTING
+from perflint.paddle.call_results import IN_TURN, LISTING
 from perflint.syntax.names import dotted
 from perflint.syntax.reaching import is_mutated
 from perflint.syntax.scopes import Scope, terminal

@@ -21,10 +21,10 @@ from perflint.flow.by_statement import is_generator
 from perflint.flow.constant_values import Special, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked, function_of
+from perflint.index.hierarchy import Registries
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place
-from perflint.index.registries import Registries
-from perflint.paddle.passthrough import LISTING, LOOPED
+from perflint.paddle.call_results import LISTING, LOOPED
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import Through, ValueSource, sources
+from perflint.index.hierarchy import registered_classes
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
-from perflint.index.registries import registered_classes
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, fits

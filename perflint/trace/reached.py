@@ -25,10 +25,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.index.callers import held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
-from perflint.index.in_use import LOOK_UPS, InUse, asks_for_main, is_in, is_quoted, is_script, trial_of
+from perflint.index.in_use import LOOK_UPS, InUse, asks_for_main, held_names, is_in, is_quoted, is_script, trial_of
 from perflint.index.project import FileIndex, Place, Project
 from perflint.inputs.input_files import notebooks_name
 from perflint.query import query

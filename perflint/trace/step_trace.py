@@ -46,9 +46,9 @@ from perflint.training.clues import is_followed
 from perflint.training.every import HowOften, left_out_of_calls, never_run
 from perflint.training.live import live
 from perflint.training.outcomes import within_expressions
-from perflint.training.repeats import comprehensions
 from perflint.training.step_loops import (
     Drawn,
+    comprehensions,
     drawn_by_loop,
     drawn_by_next,
     ends_timed_part,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.constant_values import OPERATORS
 from perflint.flow.type_tests import impossible
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in, targets_of
 from perflint.syntax.names import dotted, dotted_names, names_in, plain_names, stored_names
 from perflint.syntax.parameters import is_none

@@ -1,4 +1,7 @@
-"""Finds where training steps begin: in loops, in methods that do one step, and in what a loop draws from."""
+"""Finds where training steps begin: in loops, in methods that do one step, and in what a loop draws from.
+
+``repeat_of`` finds in which loop inside a step a statement runs.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +26,32 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Place, Project
-from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
-from perflint.paddle.passthrough import LOOPED
+from perflint.paddle.call_results import LOOPED
+from perflint.paddle.tensor_methods import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
-from perflint.syntax.bindings import definitions_of
+from perflint.syntax.bindings import bindings_of, definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, is_for_another_program, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.parameters import all_parameters, arguments_of, keyword_parameter
+from perflint.syntax.reaching import is_mutated
+from perflint.syntax.scopes import (
+    LOOPS,
+    Class,
+    Loop,
+    Scope,
+    Statement,
+    is_for_another_program,
+    once,
+    own_parts,
+    terminal,
+)
+from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_scaler, picks
 from perflint.training import evidence
 from perflint.training.clues import Clues, is_worth_a_look
-from perflint.training.every import HowOften, ends_at_once, is_never_defined, never_run
+from perflint.training.every import HowOften, call_path, ends_at_once, is_never_defined, never_run, step_loop
 from perflint.training.live import held_names, live
-from perflint.training.outcomes import within_expressions
-from perflint.training.steps import Read
+from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops, within_expressions
+from perflint.training.steps import Point, Read, Step
 from perflint.training.training_calls import TrainingCalls
 
 _STEP_NAMES = sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS | evidence.LIBRARY_STEPS)
@@ -364,3 +378,71 @@ def _worth_a_look(file: FileIndex, clues: Clues) -> list[Scope]:
 def _may_be_trained(owner: Class, clues: Clues) -> bool:
     """Whether a forward pass may be part of a step; one without gradients only if it selects inputs of the loss."""
     return not evidence.without_gradients(owner.methods["forward"]) or (picks(owner.name) and not clues.sure)
+
+
+# Finds loops inside a step that repeat a place, in any of the calls that lead to it.
+
+Repeat = tuple[str, ast.stmt | ast.expr]
+"""The path of a file, and a loop or a comprehension in it."""
+
+
+def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None = None) -> Repeat | None:
+    """The innermost loop inside the step around an expression of a statement, or around a call that leads there.
+
+    ``for batch in loader: for loss in losses: loss.item()`` reads several times in each step.
+    """
+    around = comprehensions(point.scope).get(node) if node is not None else None
+    if around is not None:
+        return point.file.path, around
+    way = list(call_path(project, point, step))
+    callers = [*(statement for _, statement in way[1:]), None]
+    for (at, statement), caller in zip(way, callers, strict=True):
+        last = step_loop(statement, at.file.path, step)
+        loops = repeating_loops(statement.place)
+        innermost = next((loop for loop in loops if not _takes_one_keyword(loop, at.scope, caller)), None)
+        if innermost is not None and innermost is not last:
+            return at.file.path, innermost
+    return None
+
+
+def _takes_one_keyword(loop: Loop, scope: Scope, caller: Statement | None) -> bool:
+    """Whether a loop iterates over the ``**kwargs`` of a function whose call passes one value, besides constants.
+
+    ``for name, value in kwargs.items():`` of ``meters.update(loss=loss)``.
+    """
+    name = keyword_parameter(scope)
+    over = loop.iter.func if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) else None
+    if name is None or caller is None or not isinstance(over, ast.Attribute) or dotted(over.value) != name:
+        return False
+    if over.attr not in ("items", "values") or name in bindings_of(scope) or is_mutated(name, scope.node):
+        return False
+    parameters = all_parameters(scope)
+    calls = [call for call in caller.calls if terminal(call) == scope.name]
+    others = ([item for item in call.keywords if item.arg not in parameters] for call in calls)
+    return bool(calls) and all(_is_one(keywords) for keywords in others)
+
+
+def _is_one(keywords: list[ast.keyword]) -> bool:
+    """Whether keyword arguments contain exactly one value that is not a literal, and no ``**others``."""
+    values = [keyword.value for keyword in keywords if not isinstance(keyword.value, ast.Constant)]
+    return len(values) <= 1 and all(keyword.arg is not None for keyword in keywords)
+
+
+@once
+def comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
+    """The expressions that comprehensions of a function evaluate in each iteration, with the innermost one."""
+    return dict(pair for item in scope.statements for pair in _repeated_in(item))
+
+
+def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
+    once: dict[ast.AST, ast.expr | None] = {}
+    waiting: list[tuple[ast.AST, ast.expr | None]] = [(part, None) for part in own_parts(statement.node)]
+    while waiting:
+        item, around = waiting.pop()
+        around = once.get(item, around)
+        if around is not None:
+            yield item, around
+        if isinstance(item, COMPREHENSIONS):
+            once[item.generators[0].iter] = around
+            around = around if any(map(filters_select_one, item.generators)) else item
+        waiting += [(child, around) for child in children(item)]

@@ -13,7 +13,7 @@ from typing import Any
 from trace_parts.tracer import Tracer
 
 from perflint.bench.runner.watched_calls import watch
-from perflint.paddle.host_reads import WATCHED_METHODS
+from perflint.paddle.tensor_methods import WATCHED_METHODS
 
 _DEPTH = 12
 """Frames of a script that are looked at."""

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perflint.bench.measure import Bench
+from perflint.bench.measure import Bench, rounded
 from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.script_run import Plan
-from perflint.bench.serialize import rounded
 from perflint.bench.variants import VariantFiles
 from tests.ips.busy import busy
 from tests.ips.measuring import WARMUP

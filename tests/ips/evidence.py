@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perflint import catalogue
-from perflint.bench.results import BEFORE, BenchReport, Comparison
-from perflint.bench.serialize import as_text
-from perflint.bench.statistics import compare
+from perflint.bench.measure import as_text
+from perflint.bench.results import BEFORE, BenchReport, Comparison, compare
 from perflint.catalogue import DEVICES, Device
 from tests.ips import cases, hashes
 from tests.ips.hashes import Hashes

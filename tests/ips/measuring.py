@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from perflint.bench.measure import Bench
+from perflint.bench.measure import Bench, rounded
 from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.script_run import Plan
-from perflint.bench.serialize import rounded
 from perflint.bench.variants import VariantFiles
 from perflint.text.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed

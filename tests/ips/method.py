@@ -25,14 +25,20 @@ PARTS = {
         "Recorder._end",
         "Recorder._steps",
         "_size",
+        "_on_gpu",
+        "wait",
     ),
-    "perflint/bench/runner/hooks.py": ("_hook_loader", "_hook_next", "_hook_optimizer", "_hook_scaler", "_stepping"),
-    "perflint/bench/runner/surroundings.py": ("_on_gpu", "wait"),
+    "perflint/bench/runner/watched_calls.py": (
+        "_hook_loader",
+        "_hook_next",
+        "_hook_optimizer",
+        "_hook_scaler",
+        "_stepping",
+    ),
     # In which order the runs take turns.
     "perflint/bench/measure.py": ("Bench._round",),
     # How ips, the ratio and its interval follow from the steps.
-    "perflint/bench/results.py": ("Steps.ips",),
-    "perflint/bench/statistics.py": ("_T", "compare", "half_width", "_deviation", "_saved", "_t"),
+    "perflint/bench/results.py": ("Steps.ips", "_T", "compare", "half_width", "_deviation", "_saved", "_t"),
     # With which warm-up, threads and devices.
     "tests/ips/measuring.py": ("WARMUP", "measure", "plan"),
     "tests/ips/places.py": ("_THREADS", "Place.environment"),
@@ -52,6 +58,7 @@ METHODS: dict[int, dict[str, str]] = {
         "89e0de8d331695fe": "the finished rounds of a measurement are one object",
         "55f427028b08f273": "the interval of the milliseconds is computed where these are",
         "f7af96596cdd7cb9": "a recorder is also told which loader has started",
+        "26cf01d635476ccb": "what a script runs in is asked in the module of the recorder, not of one beside it",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.

@@ -14,8 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from statistics import fmean
 
-from perflint.bench.results import Steps, Variant
-from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.results import LEAST_ROUNDS, Steps, Variant, compare
 from tests.ips import busy_loop, evidence
 
 NAME = "repeats"

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perflint.bench.measure import Bench
-from perflint.bench.results import BenchReport, Steps
-from perflint.bench.statistics import largest_difference
+from perflint.bench.results import BenchReport, Steps, largest_difference
 from perflint.bench.variants import VariantFiles
 from tests.ips import cases, evidence, measuring
 from tests.ips.places import PLACES

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue
-from perflint.bench.statistics import LEAST_ROUNDS
+from perflint.bench.results import LEAST_ROUNDS
 from perflint.bench.variants import VariantFiles
 from perflint.catalogue import Device
 from perflint.findings import Level

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from . import step_kinds, surroundings
+from . import recorder, watched_calls
 from .watched_calls import WatchedCall, Watcher
 
 _INSIDE = frozenset(
-    {step_kinds.FORWARD, step_kinds.EVALUATE, step_kinds.BACKWARD, step_kinds.OPTIMIZER, step_kinds.LOG}
+    {watched_calls.FORWARD, watched_calls.EVALUATE, watched_calls.BACKWARD, watched_calls.OPTIMIZER, watched_calls.LOG}
 )
 """Kinds whose calls are charged without the wrapped calls inside them: a read in a forward pass counts as a read.
 
@@ -27,10 +27,13 @@ All others are charged as a whole: ``float(loss)`` calls ``numpy`` inside, but i
 """
 
 _PART_OF = {
-    step_kinds.FORWARD: (step_kinds.EVALUATE, step_kinds.BACKWARD),  # a forward pass computed again to save memory
-    step_kinds.EVALUATE: (step_kinds.FORWARD, step_kinds.BACKWARD),
-    step_kinds.SLEEP: (step_kinds.LOG,),  # a log call that waits for its server
-    step_kinds.COLLECT: (step_kinds.LOG,),
+    watched_calls.FORWARD: (
+        watched_calls.EVALUATE,
+        watched_calls.BACKWARD,
+    ),  # a forward pass computed again to save memory
+    watched_calls.EVALUATE: (watched_calls.FORWARD, watched_calls.BACKWARD),
+    watched_calls.SLEEP: (watched_calls.LOG,),  # a log call that waits for its server
+    watched_calls.COLLECT: (watched_calls.LOG,),
 }
 """Kinds whose calls also count as part of a surrounding call of these kinds, not only of their own kind."""
 
@@ -49,7 +52,7 @@ class Spent(NamedTuple):
     """A line and a kind of work that time is charged to.
 
     Attributes:
-        kind: one of ``step_kinds``.
+        kind: one of ``PHASE_OF``.
         what: the function, such as ``Tensor.numpy``.
         via: the function of a library that the project has called, if that has called it; otherwise "".
         path: the file of the project whose line is running, with "/" between its parts; "" if there is none.
@@ -99,7 +102,7 @@ class Profiler(Watcher):
     def _spent(self, call: WatchedCall, arguments: Any, keywords: Any) -> Spent:
         stack, via = self.frames(1)
         path, line = stack[0] if stack else ("", 0)
-        kind = step_kinds.EVALUATE if call.kind == step_kinds.FORWARD and self.evaluating else call.kind
+        kind = watched_calls.EVALUATE if call.kind == watched_calls.FORWARD and self.evaluating else call.kind
         note = call.note(*arguments, **keywords) if call.note else ""
         return Spent(kind, call.what, via, path, line, note, self.evaluating)
 
@@ -129,20 +132,20 @@ class Profiler(Watcher):
         where = f", made at {made[0]}:{made[1]}" if made[1] else ""
         note = ("" if workers is None else f"{workers} workers") + where
         what = "iter(DataLoader)" if function.__name__ == "__iter__" else "DataLoader"
-        call = WatchedCall(step_kinds.READER, what, note=lambda *_: note)
+        call = WatchedCall(watched_calls.READER, what, note=lambda *_: note)
         return self.around(call, super().read, (function, owner), {})
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
         """Call a function of an optimizer, and charge it; without perflint's own work at the end of the step."""
-        call = WatchedCall(step_kinds.OPTIMIZER, f"{type(arguments[0]).__name__}.{function.__name__}")
+        call = WatchedCall(watched_calls.OPTIMIZER, f"{type(arguments[0]).__name__}.{function.__name__}")
         return super().step(self.through(call, function), optimizer, arguments, keywords)
 
     def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
         """Call an executor, and charge it: if the graph trains, forward, backward and optimizer are one call."""
-        call = WatchedCall(step_kinds.EVALUATE, "Executor.run")
+        call = WatchedCall(watched_calls.EVALUATE, "Executor.run")
         if program is not None:
             note = "the whole graph: backward and optimizer too"
-            call = WatchedCall(step_kinds.FORWARD, "Executor.run", note=lambda *_, **__: note)
+            call = WatchedCall(watched_calls.FORWARD, "Executor.run", note=lambda *_, **__: note)
         return super().execute(self.through(call, function), program, arguments, keywords)
 
     def _end(self, optimizer: Any) -> None:
@@ -172,7 +175,7 @@ class Profiler(Watcher):
         """The result, including what the time of the measured steps was spent on."""
         spent = [{**key._asdict(), "seconds": seconds, "times": times} for key, (seconds, times) in self._all.items()]
         root, script = Path(self._plan["copy"]), self._plan["script"]
-        files = {*surroundings.files(self._plan["copy"]), script[len(self.root) :]}
+        files = {*recorder.files(self._plan["copy"]), script[len(self.root) :]}
         return {
             **super().result(status),
             "profile": {
@@ -217,4 +220,4 @@ def _nothing() -> list[float]:
 @functools.cache  # "cache" came with Python 3.9
 def _after(path: str, line: int) -> Spent:
     """What the code after a call on this line is charged to, until the next call."""
-    return Spent(step_kinds.OTHER, "other code", "", path, line, AFTER, False)
+    return Spent(watched_calls.OTHER, "other code", "", path, line, AFTER, False)

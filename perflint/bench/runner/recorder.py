@@ -2,6 +2,8 @@
 
 Progress is a few numbers in a small memory-mapped file. Writing them costs a microsecond and no system call; ``perflint
 bench`` reads them regularly, and so notices when nothing happens any more.
+
+A report names what the script runs in, too: its device, the versions of what it uses, its files and its memory.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import faulthandler
 import json
 import mmap
 import os
+import platform
+import re
 import signal
 import struct
 import sys
@@ -20,8 +24,6 @@ import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from . import surroundings
 
 _NUMBERS = struct.Struct("<qQqqqdq")
 _STACK_SIGNAL = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", None)
@@ -215,7 +217,7 @@ class Recorder:
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
         """Call a function that steps; when it returns, a step is finished."""
-        if surroundings.is_static(self.paddle):  # this adds the step to a graph, which an executor runs later
+        if is_static(self.paddle):  # this adds the step to a graph, which an executor runs later
             return function(*arguments, **keywords)
         return self.stepped(function, optimizer, arguments, keywords)
 
@@ -253,7 +255,7 @@ class Recorder:
         done, first = self._seen["steps"], self._plan["warmup"]
         last = first + self._plan["steps"]
         if done in (first, last):
-            surroundings.wait(self.paddle)
+            wait(self.paddle)
         self._ends.append(time.perf_counter())
         self._readers.append(self._reader)
         self._samples.append(self._count or self._size or 1)
@@ -287,9 +289,9 @@ class Recorder:
             "started": self.started,
             "hooked": self.hooked,
             "seen": self._seen,
-            "files": surroundings.files(self._plan["copy"]),
-            "versions": surroundings.versions(self.paddle),
-            "machine": surroundings.machine(self.paddle),
+            "files": files(self._plan["copy"]),
+            "versions": versions(self.paddle),
+            "machine": machine(self.paddle),
             "steps": self._steps(),
         }
 
@@ -301,8 +303,8 @@ class Recorder:
             "reader_s": self._readers[first:],
             "samples": self._samples[first:],
             "losses": [_number(tensors) for tensors in self._losses[first:]],
-            "peak_memory_mib": surroundings.peak_memory_mib(self.paddle),
-            "device": surroundings.device(self.paddle),
+            "peak_memory_mib": peak_memory_mib(self.paddle),
+            "device": device(self.paddle),
         }
 
 
@@ -322,3 +324,72 @@ def _number(tensors: list[Any]) -> float | None:
     if not tensors or any(tensor is None for tensor in tensors):
         return None
     return float(sum(float(tensor) for tensor in tensors))
+
+
+def device(paddle: Any) -> str:
+    """``cpu`` or ``gpu:0``; empty before Paddle is imported."""
+    return str(paddle.device.get_device()) if paddle else ""
+
+
+def _on_gpu(paddle: Any) -> bool:
+    return device(paddle).startswith("gpu")
+
+
+def is_static(paddle: Any) -> bool:
+    """Whether operators are currently added to a static graph instead of being computed."""
+    dynamic = getattr(paddle, "in_dynamic_mode", None)
+    return dynamic is not None and not dynamic()
+
+
+def wait(paddle: Any) -> None:
+    """Wait until a GPU has finished its queued work, which belongs to the steps that have queued it."""
+    if _on_gpu(paddle):
+        paddle.device.synchronize()
+
+
+def peak_memory_mib(paddle: Any) -> float:
+    """The most memory so far, in MiB: of the GPU if there is one, otherwise of the process; 0 if unknown."""
+    if _on_gpu(paddle):
+        return float(paddle.device.cuda.max_memory_allocated()) / 2**20
+    return _peak_of_process()
+
+
+def _peak_of_process() -> float:
+    status = Path("/proc/self/status")
+    if status.exists():  # ru_maxrss in a new process is that of its parent, if that was larger
+        return int(re.findall(r"^VmHWM:\s*(\d+) kB$", status.read_text(), re.MULTILINE)[0]) / 2**10
+    try:
+        import resource
+    except ImportError:  # does not exist on Windows
+        return 0.0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
+
+
+def versions(paddle: Any) -> dict[str, str]:
+    """The versions of Python, Paddle and numpy."""
+    found = {"python": platform.python_version(), "paddle": str(getattr(paddle, "__version__", ""))}
+    if "numpy" in sys.modules:
+        found["numpy"] = str(getattr(sys.modules["numpy"], "__version__", ""))
+    return found
+
+
+def machine(paddle: Any) -> str:
+    """The GPU if there is one, the processor, its cores, and the system."""
+    parts = [_processor(), f"{os.cpu_count()} cores", platform.system()]
+    if _on_gpu(paddle):
+        parts.insert(0, str(paddle.device.cuda.get_device_name()))
+    return ", ".join(part for part in parts if part)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*:\s*(.+)$", info.read_text(), re.MULTILINE) if info.exists() else []
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def files(root: str) -> list[str]:
+    """The Python files below a directory that are imported or run, relative to it."""
+    paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    real = {os.path.realpath(path) for path in paths if path}
+    inside = (path for path in real if path.startswith(root + os.sep) and path.endswith(".py"))
+    return sorted(os.path.relpath(path, root) for path in inside)

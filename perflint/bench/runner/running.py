@@ -21,10 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .hooks import after_import, hook
 from .profiler import Profiler
 from .recorder import SPAWNED, Recorder
-from .watched_calls import watch_pauses, watch_steps
+from .watched_calls import after_import, hook, watch_pauses, watch_steps
 
 _PATIENCE = 20.0
 """Seconds that a rank waits for the others to finish measuring."""

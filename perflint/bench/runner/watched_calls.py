@@ -1,7 +1,15 @@
-"""Wraps functions that read, copy, wait, save or log, and for a profile all that a step consists of.
+"""Wraps parts of Paddle and of Python, to observe a training without changing the script or the files of Paddle.
 
-Each call goes through a `Watcher`, which knows which line of the project has made it. Functions that an old Paddle does
-not have are skipped.
+What every measurement needs:
+
+- ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
+- ``Tensor.backward``: the loss;
+- ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step;
+- ``Executor.run`` of static graphs: each run of one that trains is a step.
+
+Besides, functions that read, copy, wait, save or log, and for a profile all that a step consists of. Each call goes
+through a `Watcher`, which knows which line of the project has made it. Functions that an old Paddle does not have are
+skipped. `PHASE_OF` has the kinds of work of a step, and the phase of a step that each is counted in.
 """
 
 from __future__ import annotations
@@ -9,19 +17,210 @@ from __future__ import annotations
 import builtins
 import functools
 import gc
+import importlib.abc
+import importlib.machinery
 import logging
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
-from . import step_kinds
-from .hooks import after_import
 from .recorder import Recorder
 
-SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
+_HOOKED = ("io.DataLoader", "Tensor.backward", "optimizer.Optimizer", "amp.GradScaler")
+
+
+def after_import(name: str, then: Callable[[Any], None]) -> None:
+    """Call ``then`` with a package once the script has imported it: not earlier: it may set variables first."""
+    sys.meta_path.insert(0, _AfterImport(name, then))
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    def __init__(self, name: str, then: Callable[[Any], None]) -> None:
+        self.name, self.then = name, then
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname != self.name:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path)
+        if spec and spec.loader and hasattr(spec.loader, "exec_module"):
+            execute = spec.loader.exec_module
+
+            def exec_module(module: ModuleType) -> None:
+                execute(module)
+                self.then(module)
+
+            spec.loader.exec_module = exec_module  # type: ignore[method-assign]  # of this one loader
+        return spec
+
+
+def hook(paddle: Any, recorder: Recorder) -> None:
+    """Wrap what the module's docstring names."""
+    recorder.paddle = paddle
+    recorder.hooked = [f"paddle.{name}" for name in _HOOKED]
+    _hook_loader(paddle.io.DataLoader, recorder)
+    _hook_backward(paddle.Tensor, recorder)
+    _hook_optimizer(paddle.optimizer.Optimizer, recorder)
+    _hook_scaler(paddle.amp.GradScaler, recorder)
+    _hook_static(paddle, recorder)
+
+
+def _hook_loader(loader: Any, recorder: Recorder) -> None:
+    begin = loader.__iter__
+    wrapped: set[type] = set()
+
+    def iterate(self: Any) -> Any:
+        iterator = recorder.read(begin, self)
+        recorder.opened(iterator, self)
+        if type(iterator) not in wrapped:
+            wrapped.add(type(iterator))
+            _hook_next(type(iterator), recorder)
+        return iterator
+
+    loader.__iter__ = iterate
+
+
+def _hook_next(kind: Any, recorder: Recorder) -> None:
+    following = kind.__next__
+
+    def step(self: Any) -> Any:
+        data = recorder.read(following, self)
+        recorder.batch(data)
+        return data
+
+    kind.__next__ = step
+
+
+def _hook_backward(tensor: Any, recorder: Recorder) -> None:
+    backward = tensor.backward
+
+    def record(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        recorder.backward(self)
+        return backward(self, *arguments, **keywords)
+
+    tensor.backward = record
+
+
+def _hook_optimizer(base: Any, recorder: Recorder) -> None:
+    def wrap(kind: Any) -> None:
+        for name in ("step", "minimize"):
+            if name in vars(kind):
+                setattr(kind, name, _stepping(vars(kind)[name], recorder, owner=0))
+        for each in kind.__subclasses__():
+            wrap(each)
+
+    def later(cls: Any, /, **keywords: Any) -> None:
+        super(base, cls).__init_subclass__(**keywords)
+        wrap(cls)
+
+    wrap(base)
+    base.__init_subclass__ = classmethod(later)
+
+
+def _hook_scaler(kind: Any, recorder: Recorder) -> None:
+    for name in ("step", "minimize"):
+        setattr(kind, name, _stepping(getattr(kind, name), recorder, owner=1))
+
+
+def _stepping(function: Any, recorder: Recorder, owner: int) -> Any:
+    """A function that ends a step; ``owner`` is the position of the optimizer among its arguments."""
+
+    def step(*arguments: Any, **keywords: Any) -> Any:
+        optimizer = arguments[owner] if len(arguments) > owner else keywords.get("optimizer")
+        return recorder.step(function, optimizer, arguments, keywords)
+
+    return step
+
+
+def _hook_static(paddle: Any, recorder: Recorder) -> None:
+    """Wrap ``paddle.static.Executor.run``; a version of Paddle without it is left unchanged.
+
+    Each run of a program that has gradients is a step. Such a program is built once, by ``minimize`` among others, and
+    run at each step; the loss is one of the values that are fetched.
+    """
+    executor = getattr(getattr(paddle, "static", None), "Executor", None)
+    if executor is None:
+        return
+    run = executor.run
+    # each program with what stands for it if it trains; kept with it, so that no other program gets its id
+    known: dict[int, tuple[Any, _Trained | None]] = {}
+
+    def train(self: Any, program: Any, feed: Any, *arguments: Any, **keywords: Any) -> Any:
+        values = run(self, program, feed, *arguments, **keywords)
+        recorder.trained_on(_loss(values), feed)
+        return values
+
+    def record(self: Any, program: Any = None, feed: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        given = (self, program, feed, *arguments)
+        which = paddle.static.default_main_program() if program is None else program
+        if id(which) not in known:
+            known[id(which)] = which, _Trained() if _has_gradients(which) else None
+        trained = known[id(which)][1]
+        return recorder.execute(train if trained else run, trained, given, keywords)
+
+    executor.run = record
+    recorder.hooked.append("paddle.static.Executor")
+
+
+class _Trained:
+    """A program that trains; with several, only the one that steps first counts, as with optimizers."""
+
+
+def _has_gradients(program: Any) -> bool:
+    """Whether one of its operations computes gradients, such as ``mul_grad`` or ``pd_op.matmul_grad``."""
+    inner = getattr(program, "_program", None) or program  # a CompiledProgram has one
+    try:
+        names = [_name(operation) for operation in inner.global_block().ops]
+    except AttributeError:
+        return False
+    return any(name.rstrip("_").endswith("_grad") for name in names)
+
+
+def _name(operation: Any) -> str:
+    name = getattr(operation, "type", None)  # a Program in Paddle 2
+    return name if isinstance(name, str) else str(operation.name())  # a program in PIR, as in Paddle 3
+
+
+def _loss(values: Any) -> Any:
+    """The first fetched value that is an array of one number; None if there is none."""
+    for value in values if isinstance(values, (list, tuple)) else ():
+        if type(value).__module__ == "numpy" and value.size == 1:
+            return value.reshape(-1)[0]
+    return None
+
+
+READER = "reader"
+FORWARD = "forward"
+BACKWARD = "backward"
+OPTIMIZER = "optimizer"
+READ = "read"
+SIZED = "sized"
+WAIT = "wait"
+COPY = "copy"
+SAVE = "save"
+LOG = "log"
+COLLECT = "collect"
+SLEEP = "sleep"
+EVALUATE = "evaluate"
+OTHER = "other"
+
+PHASES = (READER, FORWARD, BACKWARD, OPTIMIZER, READ, COPY, SAVE, LOG, OTHER)
+"""The phases of a step.  Each moment of a step belongs to one of them."""
+
+PHASE_OF = {
+    **{phase: phase for phase in PHASES},
+    SIZED: READ,  # the size of the result depends on values, so the host has to read them
+    WAIT: READ,
+    COLLECT: OTHER,
+    SLEEP: OTHER,
+    EVALUATE: OTHER,
+}
+"""The phase that each kind is counted in."""
+
+
+SIZED_CALLS = ("nonzero", "masked_select", "unique", "unique_consecutive")
 """Functions and methods whose result has a size that depends on values, so the host has to read them."""
 WAITS = ("synchronize", "empty_cache")
 _CURVES = ("add_scalar", "add_scalars", "add_image", "add_histogram", "add_text", "add_figure")
@@ -37,7 +236,7 @@ class WatchedCall(NamedTuple):
     """What is known about a wrapped function before it is called.
 
     Attributes:
-        kind: one of ``step_kinds``, such as "read".
+        kind: one of ``PHASE_OF``, such as "read".
         what: its name for people, such as ``Tensor.numpy``.
         direct: whether it counts only if the project itself calls it, with no library in between.
         note: makes a text with more information from the arguments, such as "a number".
@@ -154,32 +353,32 @@ def watch(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
     """Wrap Paddle, ``print`` and ``logging``; ``reads`` are the methods of tensors that need the value on the host."""
     tensor = paddle.Tensor
     for name in reads:
-        wrap(watcher, tensor, name, WatchedCall(step_kinds.READ, f"Tensor.{name}"))
-    for name in SIZED:
+        wrap(watcher, tensor, name, WatchedCall(READ, f"Tensor.{name}"))
+    for name in SIZED_CALLS:
         for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
-            wrap(watcher, owner, name, WatchedCall(step_kinds.SIZED, f"{title}.{name}"))
+            wrap(watcher, owner, name, WatchedCall(SIZED, f"{title}.{name}"))
 
     def has_places(condition: Any, x: Any = None, y: Any = None, *_: Any, **__: Any) -> bool:
         return x is None and y is None  # paddle.where(condition) alone returns the places, as many as there are
 
     for owner in (paddle, tensor):
-        wrap(watcher, owner, "where", WatchedCall(step_kinds.SIZED, "paddle.where", counts=has_places))
+        wrap(watcher, owner, "where", WatchedCall(SIZED, "paddle.where", counts=has_places))
 
     def has_mask(self: Any, item: Any, *_: Any) -> bool:
         parts = item if isinstance(item, tuple) else (item,)
         return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
 
-    wrap(watcher, tensor, "__getitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask]", counts=has_mask))
-    wrap(watcher, tensor, "__setitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask] = ...", counts=has_mask))
-    wrap(watcher, paddle, "to_tensor", WatchedCall(step_kinds.COPY, "paddle.to_tensor", direct=True, note=_made_of))
+    wrap(watcher, tensor, "__getitem__", WatchedCall(SIZED, "Tensor[mask]", counts=has_mask))
+    wrap(watcher, tensor, "__setitem__", WatchedCall(SIZED, "Tensor[mask] = ...", counts=has_mask))
+    wrap(watcher, paddle, "to_tensor", WatchedCall(COPY, "paddle.to_tensor", direct=True, note=_made_of))
     for place in ("", "framework", "framework.io"):
-        wrap(watcher, named(paddle, place), "save", WatchedCall(step_kinds.SAVE, "paddle.save"))
-    wrap(watcher, named(paddle, "jit"), "save", WatchedCall(step_kinds.SAVE, "paddle.jit.save"))
+        wrap(watcher, named(paddle, place), "save", WatchedCall(SAVE, "paddle.save"))
+    wrap(watcher, named(paddle, "jit"), "save", WatchedCall(SAVE, "paddle.jit.save"))
     for place in ("device", "device.cuda"):
         for name in WAITS:
-            wrap(watcher, named(paddle, place), name, WatchedCall(step_kinds.WAIT, f"paddle.{place}.{name}"))
-    wrap(watcher, builtins, "print", WatchedCall(step_kinds.LOG, "print", direct=True))
-    wrap(watcher, logging.Logger, "_log", WatchedCall(step_kinds.LOG, "logging"))
+            wrap(watcher, named(paddle, place), name, WatchedCall(WAIT, f"paddle.{place}.{name}"))
+    wrap(watcher, builtins, "print", WatchedCall(LOG, "print", direct=True))
+    wrap(watcher, logging.Logger, "_log", WatchedCall(LOG, "logging"))
     layer = named(paddle, "nn.Layer")
     for name in ("train", "eval"):
         _mode(watcher, layer, name)
@@ -192,7 +391,7 @@ def watch_curves(watcher: Watcher) -> None:
     def imported(module: Any) -> None:
         title = _WRITERS[module.__name__]
         for name in _CURVES:
-            wrap(watcher, getattr(module, title, None), name, WatchedCall(step_kinds.LOG, f"{title}.{name}"))
+            wrap(watcher, getattr(module, title, None), name, WatchedCall(LOG, f"{title}.{name}"))
 
     for package in _WRITERS:
         after_import(package, imported)
@@ -257,28 +456,28 @@ def _loaders(watcher: Watcher, loader: Any) -> None:
 
 def watch_pauses(watcher: Watcher) -> None:
     """Wrap functions outside Paddle that pause a program; call this before the script imports them by name."""
-    wrap(watcher, time, "sleep", WatchedCall(step_kinds.SLEEP, "time.sleep"))
-    wrap(watcher, gc, "collect", WatchedCall(step_kinds.COLLECT, "gc.collect"))
+    wrap(watcher, time, "sleep", WatchedCall(SLEEP, "time.sleep"))
+    wrap(watcher, gc, "collect", WatchedCall(COLLECT, "gc.collect"))
     watch_curves(watcher)
 
 
 def watch_steps(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
-    """Wrap everything that a step consists of; call this after ``hooks.hook``, which recognizes the end of a step."""
+    """Wrap everything that a step consists of; call this after `hook`, which recognizes the end of a step."""
     watch(paddle, watcher, reads)
-    wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(step_kinds.FORWARD, "forward", note=_layer))
-    wrap(watcher, paddle.Tensor, "backward", WatchedCall(step_kinds.BACKWARD, "Tensor.backward"))
-    wrap(watcher, paddle, "grad", WatchedCall(step_kinds.BACKWARD, "paddle.grad"))
-    wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(step_kinds.BACKWARD, "paddle.autograd.backward"))
+    wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(FORWARD, "forward", note=_layer))
+    wrap(watcher, paddle.Tensor, "backward", WatchedCall(BACKWARD, "Tensor.backward"))
+    wrap(watcher, paddle, "grad", WatchedCall(BACKWARD, "paddle.grad"))
+    wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(BACKWARD, "paddle.autograd.backward"))
     for name in _GRADIENTS:
         for kind in _with_subclasses(paddle.optimizer.Optimizer):
-            wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
+            wrap(watcher, kind, name, WatchedCall(OPTIMIZER, f"optimizer.{name}"))
     for name in _SCALER:
-        wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(step_kinds.OPTIMIZER, f"GradScaler.{name}"))
+        wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(OPTIMIZER, f"GradScaler.{name}"))
     for path in _SAVES:
         place, _, name = path.rpartition(".")
-        wrap(watcher, named(paddle, place), name, WatchedCall(step_kinds.SAVE, f"paddle.{path}"))
+        wrap(watcher, named(paddle, place), name, WatchedCall(SAVE, f"paddle.{path}"))
     for name in _PROGRESS:
-        wrap(watcher, named(paddle, "callbacks.ProgBarLogger"), name, WatchedCall(step_kinds.LOG, "ProgBarLogger"))
+        wrap(watcher, named(paddle, "callbacks.ProgBarLogger"), name, WatchedCall(LOG, "ProgBarLogger"))
 
 
 def _layer(layer: Any, *_: Any, **__: Any) -> str:

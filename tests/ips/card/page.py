@@ -17,7 +17,7 @@ from typing import Any
 from waiting import FEW_KERNELS, Phase, step_ms  # benchmarks/waiting.py
 
 from perflint import catalogue
-from perflint.bench.statistics import half_width
+from perflint.bench.results import half_width
 from tests.ips.card import NO_KERNEL
 from tests.ips.card.statistics_of_rounds import ratio_of
 

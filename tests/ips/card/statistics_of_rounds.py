@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 
-from perflint.bench.statistics import half_width
+from perflint.bench.results import half_width
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
