@@ -1,4 +1,4 @@
-"""What the ways to write a part of a model cost that PPF901 to PPF909 compare, forward and backward.
+"""What the ways to write a part of a model cost that PPF901 to PPF912 compare, forward and backward.
 
 Run it with `python benchmarks/model_layers.py`.
 """

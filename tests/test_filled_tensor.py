@@ -1,4 +1,4 @@
-"""PPF909: which tensors a loop fills part by part, where one `stack` after it would do."""
+"""PPF912: which tensors a loop fills part by part, where one `stack` after it would do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ USUAL = {
 
 
 def rows(**changes: str) -> int:
-    return len(check(TEXT.format(**{**USUAL, **changes}), "PPF909"))
+    return len(check(TEXT.format(**{**USUAL, **changes}), "PPF912"))
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_what_a_list_would_not_make_better_is_not(changes: dict[str, str]) -> No
 
 def test_a_picture_for_people_is_none() -> None:
     text = TEXT.format(**USUAL).replace("def forward", "def make_grid").replace("net(x, y)", "net.make_grid(x, y)")
-    assert check(text, "PPF909") == []
+    assert check(text, "PPF912") == []

@@ -1,4 +1,4 @@
-"""PPF909: a tensor of zeros that a loop in a training step fills part by part."""
+"""PPF912: a tensor of zeros that a loop in a training step fills part by part."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.lengths import passes
 from perflint.training.steps import Point
 
-RULE = shipped()["PPF909"]
+RULE = shipped()["PPF912"]
 _MAKERS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "empty", "empty_like"})
 _CONVERTS = frozenset({"astype", "cast", "cuda", "to"})
 _WHOLE = ("int", "bool")

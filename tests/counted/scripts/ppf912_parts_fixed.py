@@ -1,4 +1,4 @@
-"""PPF909: a tensor of zeros gets its parts one by one."""
+"""PPF912: a tensor of zeros gets its parts one by one."""
 
 from __future__ import annotations
 
