@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
-from perflint.facts.fluid import is_for_paddle_1
-from perflint.facts.programs import has_no_gpu, is_toy
+from perflint.facts.programs import has_no_gpu, is_for_paddle_1, is_toy
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import OPEN
 from perflint.flow.constants import Constants

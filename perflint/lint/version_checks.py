@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
-from perflint.facts.fluid import GONE, fluid_row
+from perflint.facts.programs import GONE, fluid_row
 from perflint.index.imports import Imports
 from perflint.inputs.input_files import Admitted, Version, hold_back, nearest, oldest, version_of
 from perflint.query import query

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
-from perflint.facts.fluid import imports_fluid
 from perflint.facts.loaders import Worth
 from perflint.facts.periodic import loop_of
+from perflint.facts.programs import imports_fluid
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, MayMatch, rule

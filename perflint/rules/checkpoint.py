@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import Any
 
 from perflint.catalogue import shipped
-from perflint.facts.fluid import imports_fluid
 from perflint.facts.periodic import loop_of
+from perflint.facts.programs import imports_fluid
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
 from perflint.findings import Fix, Level, Related
 from perflint.flow.calls import CallGraph

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from perflint.catalogue import shipped
-from perflint.facts.fluid import is_for_paddle_1
+from perflint.facts.programs import is_for_paddle_1
 from perflint.findings import Confidence, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.lazy_maps import SELF_GIVING, LazyMap, lazy_maps
 from perflint.facts.loaders import LOADER, Worth, reading, training_places
-from perflint.facts.sample_calls import Conversion, conversion
+from perflint.facts.sample_calls import SELF_GIVING, Conversion, LazyMap, conversion, lazy_maps
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import asked

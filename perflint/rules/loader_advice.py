@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, shipped
 from perflint.facts.dataset_samples import Obstacle, Work, obstacles, work_of
-from perflint.facts.lazy_maps import LazyMap, lazy_maps
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
+from perflint.facts.sample_calls import LazyMap, lazy_maps
 from perflint.findings import Fix
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perflint.facts.dataset_samples import obstacles
-from perflint.facts.lazy_maps import lazy_maps
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
+from perflint.facts.sample_calls import lazy_maps
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.by_statement import Flow
 from perflint.flow.calls import CallGraph, CallSite, Certainty

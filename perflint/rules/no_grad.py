@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.catalogue import shipped
-from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
 from perflint.facts.kept_gradients import kept_gradient, left_by_forward
+from perflint.facts.programs import is_for_paddle_1
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty

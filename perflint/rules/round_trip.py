@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from perflint.catalogue import shipped
 from perflint.facts import origin as origins
-from perflint.facts.fluid import is_for_paddle_1
+from perflint.facts.programs import is_for_paddle_1
 from perflint.findings import Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule

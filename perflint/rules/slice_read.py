@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.fluid import is_for_paddle_1
+from perflint.facts.programs import is_for_paddle_1
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from perflint.facts import origin as origins
-from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.origin import Origin
+from perflint.facts.programs import is_for_paddle_1
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator

@@ -39,8 +39,7 @@ from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import evaluates, is_trial, means_layer, means_loss, means_model, means_scaler
 from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
-from perflint.trace.looked_up import called_name, is_looked_up, may_run
-from perflint.trace.same_object import together_with
+from perflint.trace.looked_up import called_name, is_looked_up, may_run, together_with
 from perflint.training import evidence
 from perflint.training.clues import is_followed
 from perflint.training.every import HowOften, left_out_of_calls, never_run
