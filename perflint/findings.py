@@ -192,7 +192,7 @@ class StepVerdict:
         rest: those that are not.
         possibly: what is worth it if the step draws from one of its loaders, and not from another.
         waits: at how many places the step waits.
-        inside: the waits that Paddle makes itself, which stay.
+        inside: the waits that Paddle makes itself, which stay; ``made_by`` what of Paddle: ``GradScaler.step``.
         unknown: the calls that could not be followed, which may wait as well.
     """
 
@@ -202,6 +202,7 @@ class StepVerdict:
     waits: int
     inside: tuple[Row, ...]
     unknown: tuple[Row, ...]
+    made_by: tuple[str, ...] = ()
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

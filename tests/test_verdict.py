@@ -228,7 +228,7 @@ def test_nothing_is_worth_it_in_a_step_that_waits_inside_paddle_anyway() -> None
     assert found.inside == (("train.py", 11),)
     (sentence, *rest) = verdict_lines(found, {})
     assert sentence == "Verdict: nothing here is worth your time, as far as the source shows."
-    assert "  Stays: 1 wait inside Paddle, at train.py:11" in rest
+    assert "  Stays: 1 wait inside Paddle (GradScaler.step), at train.py:11" in rest
 
 
 def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:

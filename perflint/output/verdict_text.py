@@ -47,7 +47,8 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         yield f"  Not worth it: {_done(edit, names)} (at most {edit.most:.0%})"
     if verdict.inside:
         rows = _places(verdict.inside, names)
-        yield f"  Stays: {counted(len(verdict.inside), 'wait')} inside Paddle, at {rows}"
+        by = f" ({', '.join(verdict.made_by)})" if any(verdict.made_by) else ""
+        yield f"  Stays: {counted(len(verdict.inside), 'wait')} inside Paddle{by}, at {rows}"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
 

@@ -88,7 +88,8 @@ def verdict(trace: StepTrace) -> StepVerdict:
     possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
     waits = len(_rows(step, step.waits))
     unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
-    return StepVerdict(tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown)
+    made_by = dict.fromkeys(step.events[key].event.why.partition(" ")[0] for key in sorted(step.inside_paddle))
+    return StepVerdict(tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, tuple(made_by))
 
 
 def _is_slow(choice: Choice) -> bool:
