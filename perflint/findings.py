@@ -184,6 +184,15 @@ class Possibly:
 
 
 @dataclass(frozen=True)
+class RunsOne:
+    """A call that runs one of so many functions, which a configuration or a caller chooses; and the one that counts."""
+
+    at: Row
+    function: str
+    number: int
+
+
+@dataclass(frozen=True)
 class StepVerdict:
     """What to do about a step.
 
@@ -193,6 +202,7 @@ class StepVerdict:
         possibly: what is worth it if the step draws from one of its loaders, and not from another.
         waits: at how many places the step waits.
         inside: the waits that Paddle makes itself, which stay; ``made_by`` what of Paddle: ``GradScaler.step``.
+        assumed: calls that may run one of several functions, of which the one with most waits counts.
         unknown: the calls that could not be followed, which may wait as well.
     """
 
@@ -203,6 +213,7 @@ class StepVerdict:
     inside: tuple[Row, ...]
     unknown: tuple[Row, ...]
     made_by: tuple[str, ...] = ()
+    assumed: tuple[RunsOne, ...] = ()
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

@@ -309,3 +309,32 @@ def train(model, runner, optimizer):
 """
     trace = _trace(text)
     assert loadings(trace.place, trace.loop) == []
+
+
+def test_of_functions_that_a_name_may_mean_the_verdict_says_which_one_counts() -> None:
+    text = """\
+import paddle
+
+
+class Quiet:
+    def training_loss(self, x):
+        return x.mean()
+
+
+class Loud:
+    def training_loss(self, x):
+        return x.mean() * float(x.max()) * float(x.min())
+
+
+def train(loader, trainer, optimizer):
+    for x in loader:
+        loss = trainer.training_loss(x)
+        loss.backward()
+        optimizer.step()
+"""
+    found = verdict(_trace(text))
+    assert [(one.at, one.function, one.number) for one in found.assumed] == [
+        (("train.py", 16), "Loud.training_loss", 2)
+    ]
+    line = "  Assumes: of 2 functions that train.py:16 may run, Loud.training_loss, which waits most"
+    assert line in [*verdict_lines(found, {})]

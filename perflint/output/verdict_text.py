@@ -11,6 +11,7 @@ from perflint.text.visible import counted
 _CODE = 60
 """The most characters of code in a row."""
 _MOST_ROWS = 6
+_MOST_ASSUMED = 2
 _MUCH = 0.1
 """The least share of a step that waits take if they are said to hold it up."""
 _NOTHING = "nothing here is worth your time, as far as the source shows"
@@ -49,6 +50,9 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         rows = _places(verdict.inside, names)
         by = f" ({', '.join(verdict.made_by)})" if any(verdict.made_by) else ""
         yield f"  Stays: {counted(len(verdict.inside), 'wait')} inside Paddle{by}, at {rows}"
+    for one in verdict.assumed[:_MOST_ASSUMED]:
+        where = _places([one.at], names)
+        yield f"  Assumes: of {one.number} functions that {where} may run, {one.function}, which waits most"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
 

@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from perflint.flow.branches import Often
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
 from perflint.trace.step_trace import (
@@ -64,6 +64,14 @@ class Met(NamedTuple):
         return self.event.point.file.path, self.event.row
 
 
+class Assumed(NamedTuple):
+    """A call that may run one of so many functions, and the one that a model of the step has."""
+
+    call: StepCall
+    function: Place
+    number: int
+
+
 class Span(NamedTuple):
     """A piece of a file, by offsets."""
 
@@ -91,10 +99,12 @@ class ModelledStep:
 
     ``parts``: what the host does, for each of the typical trainings.
     ``events``: what it meets, each by its place in the tuple, its key; an event in a loop has one key in all passes.
+    ``assumed``: the calls that may run one of several functions, of which that with the most waits is in it.
     """
 
     parts: tuple[tuple[Part, ...], ...]
     events: tuple[Met, ...]
+    assumed: tuple[Assumed, ...] = ()
     _known: dict[tuple[int, frozenset[int]], float] = field(default_factory=dict)
 
     def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
@@ -202,7 +212,8 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
         wanted: a place in it: the arm of alternatives that contains it is the one that runs, and its waits count even
             if a test may keep a step from them. Otherwise, of alternatives the arm with the most waits runs.
     """
-    items = list(_Items(wanted).of(trace.nodes))
+    reader = _Items(wanted)
+    items = list(reader.of(trace.nodes))
     keys: dict[tuple[int, ...], int] = {}
     events: list[Met] = []
     for item in items:
@@ -210,7 +221,11 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
             keys[known] = len(events)
             events.append(item)
     is_whole = trace.loop is not None or EventKind.BACKWARD in items
-    return ModelledStep(tuple(tuple(_parts(items, typical, keys, is_whole)) for typical in TYPICAL), tuple(events))
+    return ModelledStep(
+        tuple(tuple(_parts(items, typical, keys, is_whole)) for typical in TYPICAL),
+        tuple(events),
+        tuple(reader.assumed.values()),
+    )
 
 
 def _key(met: Met) -> tuple[int, ...]:
@@ -239,6 +254,7 @@ class _Items:
         self._repeated = 0
         self._counts: dict[Summary, int] = {}
         self._holds: dict[Summary, bool] = {}
+        self.assumed: dict[ast.expr, Assumed] = {}
 
     def of(self, nodes: Iterable[Node], calls: tuple[StepCall, ...] = ()) -> Iterator[_Item]:
         """What some statements do; of alternatives, what one arm does."""
@@ -255,7 +271,7 @@ class _Items:
                 is_run = node.every.often is Often.EACH_STEP or self._is_wanted([node])
                 if is_run and may_enter(node, calls) and self._calls > 0:
                     self._calls -= 1
-                    yield from self.of(self._chosen([each.nodes for each in node.reached]), (*calls, node))
+                    yield from self.of(self._run(node), (*calls, node))
             elif isinstance(node, Repeat):
                 yield from self._repeat(node, calls)
             elif self._repeated:  # each arm runs in some of the passes
@@ -263,6 +279,14 @@ class _Items:
                     yield from self.of(arm, calls)
             else:
                 yield from self.of(self._chosen(_arms(node)), calls)
+
+    def _run(self, call: StepCall) -> tuple[Node, ...]:
+        """What one of the functions does that a call may run."""
+        nodes = self._chosen([each.nodes for each in call.reached])
+        most = next((each for each in call.reached if each.nodes is nodes), None)
+        if most is not None and len({self._waits(each.nodes) for each in call.reached}) > 1:
+            self.assumed.setdefault(call.node, Assumed(call, most.function, len(call.reached)))
+        return nodes
 
     def _event(self, event: StepEvent, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
         self._left -= 1

@@ -21,7 +21,7 @@ from perflint.catalogue import events
 from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
 from perflint.facts.programs import has_no_gpu
-from perflint.findings import LoaderChoice, Possibly, Row, StepEdit, StepPlace, StepReport, StepVerdict
+from perflint.findings import LoaderChoice, Possibly, Row, RunsOne, StepEdit, StepPlace, StepReport, StepVerdict
 from perflint.index.project import Place, Project
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
@@ -89,7 +89,14 @@ def verdict(trace: StepTrace) -> StepVerdict:
     waits = len(_rows(step, step.waits))
     unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
     made_by = dict.fromkeys(step.events[key].event.why.partition(" ")[0] for key in sorted(step.inside_paddle))
-    return StepVerdict(tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, tuple(made_by))
+    return StepVerdict(
+        tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, tuple(made_by), tuple(_assumed(step))
+    )
+
+
+def _assumed(step: ModelledStep) -> Iterator[RunsOne]:
+    for call, function, number in step.assumed:
+        yield RunsOne((call.place.file.path, call.node.lineno), function.scope.qualname, number)
 
 
 def _is_slow(choice: Choice) -> bool:
