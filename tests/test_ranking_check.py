@@ -206,7 +206,8 @@ def test_the_configuration_may_name_a_profile(capsys: Output) -> None:
     Path("own.json").unlink()
     assert check() == 1
     out, err = capsys.readouterr()
-    assert out.startswith("train.py:18:17 PPF201")
+    assert out.startswith("train.py:13, a script: 2 findings\n")
+    assert "\ntrain.py:18:17 PPF201" in out
     assert "own.json, which the configuration names, does not exist: findings are not ranked" in err
     Path("own.json").write_text("{}")
     assert check() == 2
