@@ -25,6 +25,8 @@ BACKBONES = "paddleclas-2.6.0/paddleclas/ppcls/arch/backbone/model_zoo"
 READ: dict[str, dict[str, list[int]]] = {
     # -- PaddleClas: drop_path makes a tensor of 1 - self.drop_prob, twice in each block of each forward pass
     f"{BACKBONES}/convnext.py": {"PPF205": [52]},
+    # The size of the batch is made a tensor, `paddle.to_tensor(...)`, which both calls of `reshape` read back.
+    f"{BACKBONES}/cswin_transformer.py": {"PPF207": [134, 141]},
     f"{BACKBONES}/cvt.py": {"PPF205": [52]},
     f"{BACKBONES}/dsnet.py": {"PPF205": [105]},
     f"{BACKBONES}/foundation_vit.py": {"PPF205": [292]},

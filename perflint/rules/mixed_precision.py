@@ -17,6 +17,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.paddle.tensor_methods import ARRAY_METHODS
+from perflint.query import query
 from perflint.rules.edits import put_under
 from perflint.rules.entry_advice import model_of, places_beside, rows_of_their_own
 from perflint.rules.spelled import spelling
@@ -40,11 +41,14 @@ _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 
 
 def _entries(file: FileIndex) -> Iterator[Candidate]:
-    """Where a file has to be edited for a program that trains in float32, and whose steps are worth it."""
-    for entry in program_entries(file.project):
-        where, candidate = _edited(entry) if gains_from_amp(entry) else (None, None)
-        if where is file and candidate is not None:
-            yield candidate
+    yield from _edited_in(file)
+
+
+@query  # most files have none, so that an edit of a training loop does not make each of them worth another check
+def _edited_in(file: FileIndex) -> tuple[Candidate, ...]:
+    """Where a file has to be edited for programs that train in float32, and whose steps are worth it."""
+    found = (_edited(entry) for entry in program_entries(file.project) if gains_from_amp(entry))
+    return tuple(candidate for where, candidate in found if where is file)
 
 
 def _edited(entry: EntryPoint) -> tuple[FileIndex, Candidate]:
