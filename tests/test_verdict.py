@@ -338,3 +338,23 @@ def train(loader, trainer, optimizer):
     ]
     line = "  Assumes: of 2 functions that train.py:16 may run, Loud.training_loss, which waits most"
     assert line in [*verdict_lines(found, {})]
+
+
+def test_a_metric_inside_paddle_does_not_have_to_stay() -> None:
+    text = """\
+import paddle
+
+
+def train(loader, model, optimizer):
+    metric = paddle.metric.Accuracy()
+    for x, y in loader:
+        out = model(x)
+        loss = paddle.nn.functional.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+        metric.update(metric.compute(out, y))
+"""
+    found = verdict(_trace(text))
+    assert found.waits >= 1
+    assert "Accuracy.update" not in found.made_by
+    assert ("train.py", 11) not in found.inside

@@ -23,6 +23,7 @@ from perflint.facts.float32 import float32_of
 from perflint.facts.programs import has_no_gpu
 from perflint.findings import LoaderChoice, Possibly, Row, RunsOne, StepEdit, StepPlace, StepReport, StepVerdict
 from perflint.index.project import Place, Project
+from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
 from perflint.trace.queues import Kernels, Part, loading_step_ms
@@ -32,6 +33,8 @@ from perflint.training.intent import optimizes_an_input
 
 _LOADS_MS = events()["batch"].milliseconds
 """What it takes to load a batch."""
+_METRICS = frozenset(short(name) for name in INSIDE if name.startswith("paddle.metric."))
+"""Waits inside Paddle that do not have to stay: another way to compute a metric waits less."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
 
@@ -84,13 +87,14 @@ def verdict(trace: StepTrace) -> StepVerdict:
         (plan if best.milliseconds >= WORTH_MS else rest).append(best)
         state = _with(state, best.kind, left.pop(best.kind)[0])
     plan += _amp(trace, state)  # comes last, since source does not show how long kernels take
-    inside = _rows(step, step.inside_paddle & step.waits)
+    by_paddle = {key: step.events[key].event.why.partition(" ")[0] for key in sorted(step.inside_paddle & step.waits)}
+    stays = {key: name for key, name in by_paddle.items() if name not in _METRICS}
+    inside, made_by = _rows(step, frozenset(stays)), tuple(dict.fromkeys(stays.values()))
     possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
     waits = len(_rows(step, step.waits))
     unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
-    made_by = dict.fromkeys(step.events[key].event.why.partition(" ")[0] for key in sorted(step.inside_paddle))
     return StepVerdict(
-        tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, tuple(made_by), tuple(_assumed(step))
+        tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, made_by, tuple(_assumed(step))
     )
 
 
