@@ -148,3 +148,40 @@ def test_an_option_in_another_file_is_reported_there() -> None:
     assert finding.path == "options.py" and "The step at train.py:" in finding.message
     quiet = options.replace("# here", "# noqa: PPF301")
     assert check({"train.py": step, "options.py": quiet}, "PPF301") == []
+
+
+def test_functions_that_call_each_other_are_searched_once() -> None:
+    text = (
+        LAYER
+        + """\
+def step(net, x, y, again):
+    if again:
+        step(net, x, y, again - 1)
+    go(net, x, y, again)
+
+
+def go(net, x, y, again):
+    if again > 3:
+        step(net, x, y, again)
+    loss = run(net, x, y)  # here
+    loss.backward()
+
+
+def run(net, x, y):
+    return paddle.nn.functional.cross_entropy(net(x).mean([2, 3]), y)
+
+
+def train(loader):
+    net = Net()
+    optimizer = paddle.optimizer.Adam(parameters=net.parameters())
+    for x, y in loader:
+        step(net, x, y, 2)
+        optimizer.step()
+
+
+train(paddle.io.DataLoader(data, num_workers=4))
+"""
+    )
+    text = "import paddle\n\n" + text
+    (found,) = check(text, "PPF301")
+    assert text.count("\n", 0, found.start) + 1 == marked(text)

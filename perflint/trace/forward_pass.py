@@ -24,6 +24,7 @@ from perflint.trace.step_trace import (
     Node,
     Repeat,
     StepCall,
+    Summary,
     Unknown,
     all_nodes,
     of_loop,
@@ -51,7 +52,7 @@ def _begins(driver: FileIndex, entry: EntryPoint) -> Begins | None:
         statement, call = entry.model_call
         return Begins(call, Place(entry.file, entry.scope, statement))
     trace = of_loop(Place(driver, entry.driver), entry.loop)
-    found = next(_running(trace.nodes, entry), None)
+    found = next(_running(trace.nodes, entry, set()), None)
     if found is not None or not entry.forward:
         return found
     first = next((each for each in entry.scope.statements if each.node is entry.forward[0]), None)
@@ -59,19 +60,24 @@ def _begins(driver: FileIndex, entry: EntryPoint) -> Begins | None:
     return None if begun is None or first is None else Begins(begun, Place(entry.file, entry.scope, first))
 
 
-def _running(nodes: Sequence[Node], entry: EntryPoint) -> Iterator[Begins]:
-    """The calls that run a model and not the backward pass of the step, in order; those in such calls are left out."""
+def _running(nodes: Sequence[Node], entry: EntryPoint, seen: set[Summary]) -> Iterator[Begins]:
+    """The calls that run a model and not the backward pass of the step, in order; those in such calls are left out.
+
+    ``seen``: what other calls have led to; each function is searched once, since one may call itself.
+    """
     for node in nodes:
         if isinstance(node, Repeat):
-            yield from _running(node.body, entry)
+            yield from _running(node.body, entry, seen)
         elif isinstance(node, Alternatives):
             for _, arm in node.arms:
-                yield from _running(arm, entry)
+                yield from _running(arm, entry, seen)
         elif isinstance(node, StepCall):
             below = reached([node])
             if any(each.function.scope is entry.scope for each in below):
                 for summary in node.reached:
-                    yield from _running(summary.nodes, entry)
+                    if summary not in seen:
+                        seen.add(summary)
+                        yield from _running(summary.nodes, entry, seen)
             elif _comes_before(node, entry) and _runs_model(node):
                 yield Begins(node.node, node.place)
         elif isinstance(node, (Launches, Unknown)) and _comes_before(node, entry) and _names_model(node.node):
