@@ -26,8 +26,6 @@ from perflint.training.step_loops import step_loops
 from perflint.training.training_calls import TrainingCalls
 
 _SWITCHES = frozenset({"eval", "train", "parameters", "named_parameters", "state_dict", "set_state_dict", "to", "load"})
-_DEEPEST = 3
-"""How many calls lie at most between a loop over batches and the model that it runs."""
 
 
 class WholeEvaluation(NamedTuple):
@@ -156,11 +154,11 @@ def _trains(statement: Statement) -> bool:
 
 
 def _runs_a_model(at: Place, statements: list[Statement]) -> bool:
-    return any(_runs(at, call, _DEEPEST) for statement in statements for call in statement.calls)
+    return any(_runs(at, call) for statement in statements for call in statement.calls)
 
 
-def _runs(at: Place, call: ast.Call, calls: int) -> bool:
-    """Whether a call runs a model, itself or in the functions that it reaches; ``calls``: how many deep."""
+def _runs(at: Place, call: ast.Call) -> bool:
+    """Whether a call runs a model, itself or in the functions that it certainly reaches."""
     name = dotted(call.func)
     if name is None or not arguments_of(call):
         return False
@@ -173,9 +171,7 @@ def _runs(at: Place, call: ast.Call, calls: int) -> bool:
         return not at.file.names.is_bound(name.partition(".")[0])
     if means_model(receiver.rpartition(".")[2]) and method not in _SWITCHES:
         return method == "forward" or evaluates(method) or predicts(method) or method.endswith("_step")
-    return calls > 0 and any(
-        _runs_inside(target, calls - 1) for target in CallGraph.of(at.file.project).reached(at, call)
-    )
+    return any(map(_runs_inside, CallGraph.of(at.file.project).reached(at, call)))
 
 
 def _is_criterion(name: str) -> bool:
@@ -183,6 +179,6 @@ def _is_criterion(name: str) -> bool:
 
 
 @query(cycle=False)
-def _runs_inside(at: Place, calls: int) -> bool:
+def _runs_inside(at: Place) -> bool:
     """Whether a function runs a model."""
-    return any(_runs(at, call, calls) for call in at.scope.calls)
+    return any(_runs(at, call) for call in at.scope.calls)

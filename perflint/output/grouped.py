@@ -3,9 +3,9 @@
 By step, the one with most to gain comes first, with what to do about it, and then its findings::
 
     tools/engine.py:58, started by train.py: 2 findings
-      Likely bound by loading: a thread of the training process loads the batches.
-      1. give the DataLoader at data.py:33 worker processes: at most 62% of the step
-      2. then remove the waits at tools/engine.py:70, 82: at most 24% of the step that is left
+      Verdict: likely bound by loading: a thread of the training process loads the batches.
+        1. give the DataLoader at data.py:33 worker processes: at most 62% of the step
+        2. then remove the waits at tools/engine.py:70, 82: at most 24% of the step that is left
 
 A report with many findings stays short: a line for each of the first findings of a step, and the rest by name.
 """
