@@ -35,7 +35,18 @@ from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import is_none
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Class, Scope, exits, once, required_parts, stops_errors
+from perflint.syntax.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    LOOPS,
+    TRIES,
+    Class,
+    Scope,
+    exits,
+    once,
+    required_parts,
+    stops_errors,
+)
 from perflint.syntax.tree import children, walk
 
 _MOST_LOOPS = 4
@@ -44,7 +55,6 @@ _MOST_TURNS = 3
 _MOST_NESTED = 40
 _LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 _WITHS = (ast.With, ast.AsyncWith)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 _Told = Mapping[str, Callable[[May], May]]
@@ -205,7 +215,7 @@ class PathWalk(Expressions):
                     stack.append((part, told))
                     told = self._also(told, part, isinstance(node.op, ast.And))
             else:
-                if isinstance(node, _COMPREHENSIONS):
+                if isinstance(node, COMPREHENSIONS):
                     makers.append(node)
                     own.update(dict.fromkeys(_stored(generator.target for generator in node.generators), NOTHING))
                 elif isinstance(node, ast.Lambda):
@@ -574,7 +584,7 @@ def bound_in(body: list[ast.stmt]) -> dict[str, list[ast.AST]]:
         item = stack.pop()
         for name, _ in _binds(item):
             found.setdefault(name, []).append(item)
-        if isinstance(item, _COMPREHENSIONS):  # its targets are its own, unlike those of ``:=`` in it
+        if isinstance(item, COMPREHENSIONS):  # its targets are its own, unlike those of ``:=`` in it
             stack += [part for part in walk(item) if isinstance(part, ast.NamedExpr)]
         elif not isinstance(item, (*_DEFINITIONS, ast.Lambda)):
             stack += children(item)

@@ -24,7 +24,7 @@ from perflint.lint.impacts import Cost, cost
 from perflint.lint.statement_code import Instead, StatementCode, StatementEdit, span_of, statement_around
 from perflint.suppress import noqa
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS, nth_in_block
+from perflint.syntax.scopes import COMPREHENSIONS, FUNCTIONS, nth_in_block
 from perflint.trace.started import standing
 from perflint.training import every as frequency
 from perflint.training.every import Interval, is_never_reached
@@ -34,7 +34,6 @@ from perflint.training.steps import Point, Step, points_of
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000
 """The most statements that all fixes of one function together may look at."""
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
@@ -406,7 +405,7 @@ class Context:
         if isinstance(parent, ast.BoolOp):
             before = takewhile(lambda value: value is not inner, parent.values)
             return any(self._is_rare(value, isinstance(parent.op, ast.And)) for value in before)
-        if isinstance(parent, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
+        if isinstance(parent, COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
             return any(self._is_rare(test, True) for part in parent.generators for test in part.ifs)
         return isinstance(parent, ast.Lambda)
 

@@ -23,10 +23,10 @@ from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted_names, plain_names
 from perflint.syntax.parameters import argument_for
-from perflint.syntax.scopes import Loop
+from perflint.syntax.scopes import COMPREHENSIONS, Loop
 from perflint.syntax.tree import base_of, walk
 from perflint.trace.lengths import passes
-from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
+from perflint.training.outcomes import filters_select_one, repeating_loops
 
 RULE = shipped()["PPF214"]
 _READ = re.compile(rf"\b(?:{'|'.join(sorted(ARRAY_METHODS))})\s*\(\s*\)\s*\[")

@@ -14,13 +14,12 @@ from perflint.flow.sources import ValueSource, asked
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import LOOPS
+from perflint.syntax.scopes import COMPREHENSIONS, LOOPS
 from perflint.syntax.tree import walk
 from perflint.trace.loading import workers_of
 
 RULE = shipped()["PPF106"]
 _TO_TENSOR = re.compile(r"paddle\.to_tensor$|paddle\.vision\.transforms\.(?:functional\.)?to_tensor$")
-_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def _is_for_each(call: ast.expr, file: FileIndex) -> bool:
     """Whether a collating function makes a call for each sample: in a loop, or in a comprehension."""
     for _, statement, each in file.calls:
         if each is call:
-            parts = (part for node in statement.nodes if isinstance(node, _COMPREHENSIONS) for part in walk(node))
+            parts = (part for node in statement.nodes if isinstance(node, COMPREHENSIONS) for part in walk(node))
             is_in_loop = any(isinstance(link.node, LOOPS) and link.branch == "body" for link in statement.around)
             return is_in_loop or any(part is call for part in parts)
     return False

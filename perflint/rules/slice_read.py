@@ -21,7 +21,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.tensor_methods import ARRAY_METHODS, NUMBER_CONVERSIONS, READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import COMPREHENSIONS, Scope, Statement, terminal
 from perflint.syntax.tree import base_of, indices_of, is_literal, walk
 from perflint.training.outcomes import filters_select_one, repeating_loops
 from perflint.training.steps import Point
@@ -190,7 +190,7 @@ def _comprehensions(node: ast.AST, context: Context) -> Iterator[Loop]:
     for parent, inner in context.around(node):
         if isinstance(parent, (ast.stmt, ast.Lambda)):
             return
-        if isinstance(parent, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
+        if isinstance(parent, COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
             row = context.rows(parent)[0]
             for generator in reversed(parent.generators):
                 if filters_select_one(generator):
@@ -217,7 +217,6 @@ RULE = shipped()["PPF209"]
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _DEEP = 2
 """With this many indices, a conversion of a slice copies more than the resulting number."""
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _LOOP_WORDS = frozenset({"for", "while"})
 _READ_CALL = re.compile(r"(numpy|tolist|float|int|array|asarray)\s*\(")
 """The end of a read call; it begins with letters, which are fast to search for."""
@@ -274,7 +273,7 @@ def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
 
 
 def _is_repeated(statement: Statement) -> bool:
-    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in statement.nodes)
+    return statement.loop is not None or any(isinstance(item, COMPREHENSIONS) for item in statement.nodes)
 
 
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:

@@ -17,7 +17,17 @@ from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in, targets_of
 from perflint.syntax.names import dotted, dotted_names, names_in, plain_names, stored_names
 from perflint.syntax.parameters import is_none
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, Link, Loop, Scope, headers, required_parts, terminal
+from perflint.syntax.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    LOOPS,
+    Link,
+    Loop,
+    Scope,
+    headers,
+    required_parts,
+    terminal,
+)
 from perflint.syntax.tree import alike, string_of, walk
 from perflint.syntax.vocabulary import (
     asks_to_record,
@@ -49,7 +59,6 @@ if TYPE_CHECKING:
     from perflint.index.kinds import Kind
     from perflint.index.project import FileIndex
 
-COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
 """Tests on something that nearly always exists: what is created when it is missing is created once."""

@@ -34,6 +34,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, arguments_of, keyword_parameter
 from perflint.syntax.reaching import is_mutated
 from perflint.syntax.scopes import (
+    COMPREHENSIONS,
     LOOPS,
     Class,
     Loop,
@@ -50,7 +51,7 @@ from perflint.training import evidence
 from perflint.training.clues import Clues, is_worth_a_look
 from perflint.training.every import HowOften, call_path, ends_at_once, is_never_defined, never_run, step_loop
 from perflint.training.live import held_names, live
-from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops, within_expressions
+from perflint.training.outcomes import filters_select_one, repeating_loops, within_expressions
 from perflint.training.steps import Point, Read, Step
 from perflint.training.training_calls import TrainingCalls
 
