@@ -19,6 +19,7 @@ from perflint.index.project import Place
 from perflint.inputs.input_files import read_inputs
 from perflint.inputs.launch_lines import LaunchLine, Started, launch_lines, lines_by_file
 from perflint.run import engine
+from perflint.trace.reached import starters
 from perflint.trace.started import ONLY_TESTS, OPTIMIZES_AN_INPUT, ProgramPurpose, Programs, programs_of
 from perflint.trace.step_trace import traces
 from perflint.training.intent import optimizes_an_input
@@ -180,6 +181,16 @@ def test_what_a_step_certainly_runs_is_reached_by_its_program() -> None:
     assert (
         told(BY_MODE | {"train.py": BY_MODE["train.py"].replace("    main(options)\n", "    pass\n")}, settings) == []
     )
+
+
+def test_a_private_method_is_reached_through_its_callers_alone() -> None:
+    """``__epoch`` is none of the methods between underscores that Python calls: creating a trainer does not run it."""
+    trainer = ENGINE.replace(
+        "def train(self, ", "def train(self, *given):\n        self.__epoch(*given)\n\n    def __epoch(self, "
+    )
+    other = "from engine import Trainer\n\ntrainer = Trainer()\ntrainer.prepare()\n"
+    project = opened(sources({"engine.py": trainer, "main.py": MAIN, "prepare.py": other}))
+    assert [path for trace in traces(project) for path in starters(trace.place)] == ["main.py"]
 
 
 def test_a_library_is_used_by_unknown_programs() -> None:

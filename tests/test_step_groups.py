@@ -167,3 +167,69 @@ def test_the_plan_is_wrapped_for_a_terminal() -> None:
         "    1. remove the waits at folder/with/a/long/name/train.py:3: at most",
         "        50% of the step",
     ]
+
+
+def test_steps_in_copies_of_a_file_are_shown_once_in_a_long_report() -> None:
+    copies = [StepPlace(f"{folder}/train.py", 2) for folder in ("a", "b", "c")]
+    findings = [_finding(place.path, row, place) for place in copies for row in range(10, 20)]
+    findings.append(_finding("c/train.py", 40, copies[2]))
+    lines = _text(findings, [_report(place, 0.5) for place in copies])
+    assert [line for line in lines if "started by" in line] == [
+        "a/train.py:2, started by code that is not here: 10 findings",
+        "c/train.py:2, started by code that is not here: 11 findings",
+    ]
+    assert [line for line in lines if "The same in" in line] == ["  The same in b/train.py:2"]
+
+
+FIT = """\
+import paddle
+import paddle.nn.functional as F
+from paddle.io import DataLoader
+
+
+def batches(data):
+    return DataLoader(data, batch_size=8)
+
+
+def save(model):
+    paddle.save(model.state_dict(), "last")
+
+
+def train(model, loader, optimizer):
+    model.train()
+    for x, y in loader:
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+
+def fit(data):
+    paddle.distributed.init_parallel_env()
+    model = paddle.DataParallel(paddle.nn.Linear(3, 3))
+    optimizer = paddle.optimizer.SGD(parameters=model.parameters())
+    for epoch in range(9):
+        train(model, batches(data), optimizer)
+        save(model)
+
+
+if __name__ == "__main__":
+    fit([])
+"""
+
+
+def test_what_stands_beside_a_step_belongs_to_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """A checkpoint is saved by a function that the caller of the step's function calls."""
+    _write(main=FIT)
+    lines = _shown(capsys)
+    assert lines[0].startswith("main.py:16, a script: ")
+    assert not any(line.startswith("Elsewhere") for line in lines)
+    assert [line.split()[1] for line in lines if line.startswith("main.py:11:")] == ["PPF403"]
+
+
+def test_what_stands_beside_two_steps_belongs_to_neither(capsys: pytest.CaptureFixture[str]) -> None:
+    loop = FIT[FIT.index("def train(") : FIT.index("def fit(")]
+    second = loop.replace("def train(", "def tune(")
+    more = "        tune(model, batches(data), optimizer)\n        save("
+    _write(main=FIT.replace(loop, loop + second).replace("        save(", more))
+    assert _shown(capsys)[0].startswith("main.py:11:5 PPF403 ")  # no heading

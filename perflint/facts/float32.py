@@ -144,7 +144,7 @@ def _left_off(at: Place, call: ast.Call | None, callers: int) -> AmpSwitch | Non
     about_amp = [(test, truth) for test, truth in tests if _SPEAKS.search(ast.unparse(test))]
     asked_for = [*((value, True) for value in enabling), *about_amp]
     found = next(filter(None, (_off(test, at, truth) for test, truth in asked_for)), None)
-    if found is not None or not callers or isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__"):
+    if found is not None or not callers or isinstance(at.scope.node, ast.Module) or at.scope.is_special:
         return found
     sites = CallGraph.of(at.file.project).callers(at.function, Certainty.NAME)
     everywhere = [_left_off(site.place, None, callers - 1) for site in sites if site.scope is not at.scope]

@@ -88,7 +88,7 @@ def is_always_reached(at: Place, statement: Statement) -> bool:
     chosen = [(test, truth) for test, truth in statement.conditions if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
-    if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__"):
+    if isinstance(at.scope.node, ast.Module) or at.scope.is_special:
         return True
     sites = [site for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME) if site.scope is not at.scope]
     return not sites or any(is_always_reached(site.function, site.statement) for site in sites)

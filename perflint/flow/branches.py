@@ -143,7 +143,7 @@ class Switches(Part):
         Args:
             callers: for how many levels of callers the tests are examined.
         """
-        if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__") or not callers:
+        if isinstance(at.scope.node, ast.Module) or at.scope.is_special or not callers:
             return State.ON
         states = [
             min(

@@ -514,7 +514,7 @@ class CallGraph(Part):
     def is_handed_over(self, at: Place) -> bool:
         """Whether a function may be called by something else: Python itself, a decorator, ``cls()``."""
         is_init = at.scope.name == "__init__" and at.scope.owner is not None
-        if at.scope.name == "forward" or (at.scope.name.startswith("__") and not is_init):
+        if at.scope.name == "forward" or (at.scope.is_special and not is_init):
             return True
         return not all(_is_plain(target) for _, target in self._called_as(at))
 

@@ -11,11 +11,13 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from perflint.findings import Confidence, StepPlace
+from perflint.flow.calls import CallGraph, Certainty
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
-from perflint.trace.loading import loadings
+from perflint.syntax.scopes import Scope, statements_on
+from perflint.trace.loading import Loading, loadings
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, of_function, outermost_loops, reached, trace_around, traces_of
 from perflint.training.live import live
@@ -24,6 +26,8 @@ from perflint.training.steps import Step
 _MOST_MODELS = 20
 """How many alternatives of a step are looked at one by one."""
 _MOST_LINES = 6
+_MOST_CALLS = 4
+"""How many calls may lie between a step loop and a finding beside it."""
 _MOST_ALIKE = 60
 """How many findings about one event of a loop are distinguished by whether one step has them together."""
 Loop = tuple[str, int, str]
@@ -206,8 +210,11 @@ class FindingSteps:
         return [each for each in others if any(model.within(place_of(each)) for model in models)]
 
     def step_of(self, draft: Draft) -> StepPlace | None:
-        """The step that a finding belongs to: that which runs it, draws from its loader, or is around it."""
-        loop = self._loop(draft, draft.step) if draft.step is not None else self._fed_by(draft) or self._around(draft)
+        """The step that a finding belongs to: that which runs it, draws from its loader, is around it, or beside it."""
+        if draft.step is not None:
+            loop: Loop | None = self._loop(draft, draft.step)
+        else:
+            loop = self._fed_by(draft) or self._around(draft) or self._beside(draft)
         return StepPlace(*loop[:2], "" if loop[1] else loop[2]) if loop is not None else None
 
     def _fed_by(self, draft: Draft) -> Loop | None:
@@ -221,11 +228,52 @@ class FindingSteps:
     def _feeding(self) -> Mapping[tuple[str, int], set[Loop]]:
         """The step loops that draw from the loaders of the project, by path and row of what creates a loader."""
         found: dict[tuple[str, int], set[Loop]] = defaultdict(set)
-        for file in live(self._project).files:
-            for at, loop in outermost_loops(file):
-                for each in loadings(at, loop):
-                    found[each.made.place.file.path, each.row].add((file.path, loop.lineno, ""))
+        for loop, _, fed in self._fed:
+            for each in fed:
+                found[each.made.place.file.path, each.row].add(loop)
         return found
+
+    @cached_property
+    def _fed(self) -> list[tuple[Loop, Place, list[Loading]]]:
+        """The step loops of the project, each with its function and the loaders that it draws from."""
+        loops = ((file, at, loop) for file in live(self._project).files for at, loop in outermost_loops(file))
+        return [((file.path, loop.lineno, ""), at, [*loadings(at, loop)]) for file, at, loop in loops]
+
+    @cached_property
+    def _in(self) -> Mapping[Scope, set[Loop]]:
+        """The step loops that a function contains or whose loaders it creates, else those to which its calls lead."""
+        found: dict[Scope, set[Loop]] = defaultdict(set)
+        places = dict[Place, set[Loop]]()
+        for loop, at, fed in self._fed:
+            for each in (at, *(one.made.place for one in fed)):
+                found[each.scope].add(loop)
+            places.setdefault(at, set()).add(loop)
+        for _ in range(_MOST_CALLS):
+            above: dict[Place, set[Loop]] = defaultdict(set)
+            for at, loops in places.items():
+                for caller in self._callers(at):
+                    if caller.scope not in found:
+                        above[caller] |= loops
+            found.update({at.scope: loops for at, loops in above.items()})
+            places = above
+        return found
+
+    def _beside(self, draft: Draft) -> Loop | None:
+        """The only step in the function of a finding, or that it feeds; else that of the nearest functions calling it.
+
+        An evaluation that ``fit`` calls after each epoch belongs to the step of ``fit``.
+        """
+        file = self._project.files.get(draft.path)
+        functions = {Place(file, scope) for scope, _ in statements_on(file.scopes, [draft.line])} if file else set()
+        for _ in range(_MOST_CALLS):
+            loops = set[Loop]().union(*(self._in.get(at.scope, ()) for at in functions))
+            if loops:
+                return next(iter(loops)) if len(loops) == 1 else None
+            functions = {caller for at in functions for caller in self._callers(at)}
+        return None
+
+    def _callers(self, at: Place) -> set[Place]:
+        return {site.function for site in CallGraph.of(self._project).callers(at, Certainty.SURE)}
 
     def _around(self, draft: Draft) -> Loop | None:
         """The step loop around a finding about a whole step, such as its precision, or around a place it names."""

@@ -83,12 +83,14 @@ def render_steps(
     known = {place: sorted(found, key=_least_gain_last) for place, found in groups.items()}
     places = sorted(known, key=lambda place: _rank(place, said, known[place]))
     is_short = not is_whole and len(report.findings) > _MOST_IN_FULL
-    shown = places[:_MOST_STEPS] if is_short else places
+    copies = _copies(report, places, known) if is_short else {place: [] for place in places}
+    first = [*copies]
+    shown = first[:_MOST_STEPS] if is_short else first
     for place in shown:
-        yield from _heading(report, place, said.get(place), known[place])
+        yield from _heading(report, place, said.get(place), known[place], copies[place])
         yield from _findings(report, known[place], render_group, is_short=is_short)
-    if len(shown) < len(places):
-        yield from _by_name(report, "more step", [(place, known[place]) for place in places[len(shown) :]])
+    if rest := [copy for place in first[len(shown) :] for copy in (place, *copies[place])]:
+        yield from _by_name(report, "more step", [(place, known[place]) for place in rest])
     for title, unsorted in apart.items():
         findings = sorted(unsorted, key=_least_gain_last)
         if findings:
@@ -111,7 +113,26 @@ def _rank(place: StepPlace, said: Mapping[StepPlace, StepReport], findings: list
     return -gain, _least_gain_last(findings[0]), place.text
 
 
-def _heading(report: Report, place: StepPlace, said: StepReport | None, findings: list[Finding]) -> Iterator[str]:
+def _copies(
+    report: Report, places: list[StepPlace], known: Mapping[StepPlace, list[Finding]]
+) -> dict[StepPlace, list[StepPlace]]:
+    """The steps, each with those of copies of its file: the same is said there, of the same rows."""
+    firsts: dict[object, StepPlace] = {}
+    copies: dict[StepPlace, list[StepPlace]] = {}
+    for place in places:
+        folder, _, name = place.path.rpartition("/")
+        said = sorted(
+            (each.code, *report.lines(each.path).position(each.start), each.message.replace(f"{folder}/", ""))
+            for each in known[place]
+        )
+        first = firsts.setdefault((name, place.row, place.function, *said), place)
+        copies.setdefault(first, []).extend([place] if place != first else [])
+    return copies
+
+
+def _heading(
+    report: Report, place: StepPlace, said: StepReport | None, findings: list[Finding], copies: list[StepPlace]
+) -> Iterator[str]:
     """Which step it is, what starts it, and what to do about it."""
     programs = [path for path in said.programs if path != place.path] if said is not None else []
     started = f", started by {listed(programs, _MOST_PROGRAMS)}" if programs else ""
@@ -121,6 +142,8 @@ def _heading(report: Report, place: StepPlace, said: StepReport | None, findings
     yield report.palette.bold(visible_line(f"{place.text}{started}: {count}")) + "\n"
     for line in verdict_lines(said.verdict, report.names) if said is not None else ():
         yield _wrapped(report, f"  {visible_line(line)}")
+    if copies:
+        yield _wrapped(report, visible_line(f"  The same in {listed([copy.text for copy in copies], _MOST_FILES)}"))
     yield "\n"
 
 

@@ -214,6 +214,11 @@ class Scope:
         return found
 
     @property
+    def is_special(self) -> bool:
+        """Whether Python itself calls it: ``__init__``, ``__call__``, but not ``__train_epoch``, which is private."""
+        return self.name.startswith("__") and self.name.endswith("__")
+
+    @property
     def calls(self) -> Iterator[ast.Call]:
         """The calls in its statements."""
         return (call for statement in self.statements for call in statement.calls)

@@ -321,7 +321,7 @@ def doubtful_uses(at: Place) -> Iterator[Place]:
 def _is_called_by_its_kind(method: Scope) -> bool:
     """Whether Python or Paddle calls a method of all objects: ``forward``, ``__init__``, a property."""
     named = any("property" in (dotted(item) or "") for item in method.decorators)
-    return named or method.name == "forward" or method.name.startswith("__")
+    return named or method.name == "forward" or method.is_special
 
 
 def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
