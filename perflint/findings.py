@@ -120,6 +120,8 @@ class Related:
     message: str
 
 
+HOST_READ = "the host read"
+"""The message at the read of a tensor to which the call of a finding leads."""
 Row = tuple[str, int]
 """The path of a file, and a row."""
 

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from perflint.cli import main
-from perflint.findings import Finding, Impact, ImpactLevel, StepEdit, StepPlace, StepReport, StepVerdict
+from perflint.findings import (
+    HOST_READ,
+    Edit,
+    Finding,
+    Fix,
+    Impact,
+    ImpactLevel,
+    Level,
+    Related,
+    StepEdit,
+    StepPlace,
+    StepReport,
+    StepVerdict,
+)
 from perflint.output import full
 from perflint.output.grouped import render_steps
 from perflint.output.report import Report
@@ -233,3 +247,15 @@ def test_what_stands_beside_two_steps_belongs_to_neither(capsys: pytest.CaptureF
     more = "        tune(model, batches(data), optimizer)\n        save("
     _write(main=FIT.replace(loop, loop + second).replace("        save(", more))
     assert _shown(capsys)[0].startswith("main.py:11:5 PPF403 ")  # no heading
+
+
+def test_calls_that_lead_to_a_read_beside_them_are_named_after_it() -> None:
+    step = StepPlace("a.py", 2)
+    call = replace(_finding("a.py", 4, step), related=(Related("b.py", 9, HOST_READ),))
+    alone = replace(_finding("a.py", 5, step), related=(Related("c.py", 9, HOST_READ),))
+    editable = replace(call, start=10, end=11, fix=Fix("edit", (Edit(10, 11, "y"),), Level.UNSAFE, "why"))
+    lines = _text([call, alone, editable, _finding("b.py", 9, step)], [_report(step, 0.5)])
+    shown = [line.split(":1 ")[0] for line in lines if ":1 PPF201" in line]
+    assert shown == ["a.py:5", "a.py:6", "b.py:9"]
+    assert "and PPF201 at a.py:4, which lead to these reads" in lines
+    assert lines[0].endswith(": 4 findings")

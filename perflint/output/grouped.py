@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from textwrap import fill
 
-from perflint.findings import Finding, StepPlace, StepReport
+from perflint.findings import HOST_READ, Finding, StepPlace, StepReport
 from perflint.output.concise import mark_of
 from perflint.output.full import NARROWEST, header
 from perflint.output.report import Report, facts, json_text
@@ -163,13 +163,33 @@ def _findings(
     is_short: bool,
     by_name: bool = True,
 ) -> Iterator[str]:
-    if not is_short:
-        yield from _spaced(render_group(replace(report, findings=findings)))
-        return
-    yield from (f"{header(report, finding, finding.message)}\n" for finding in findings[:_MOST_FINDINGS])
-    for code, places in _places(report, findings[_MOST_FINDINGS:]) if by_name else ():
-        yield f"and {report.palette.rule(code, facts(code).url)} at {places}\n"
-    yield "\n"
+    causes, calls = _without_calls(report, findings)
+    if is_short:
+        yield from (f"{header(report, finding, finding.message)}\n" for finding in causes[:_MOST_FINDINGS])
+    else:
+        yield from _spaced(render_group(replace(report, findings=causes)))
+    named = [(causes[_MOST_FINDINGS:], "")] if is_short and by_name else []
+    named.append((calls, ", which lead to these reads"))
+    lines = [
+        f"and {report.palette.rule(code, facts(code).url)} at {places}{what}\n"
+        for some, what in named
+        for code, places in _places(report, some)
+    ]
+    yield from lines
+    if is_short or lines:
+        yield "\n"
+
+
+def _without_calls(report: Report, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
+    """The findings without the calls that lead to a read beside them, and these calls: both have one cause."""
+    places = {(each.path, report.lines(each.path).position(each.start)[0]) for each in findings}
+    calls = [
+        finding
+        for finding in findings
+        if (finding.fix is None or not finding.fix.edits)
+        and any(each.message == HOST_READ and (each.path, each.line) in places for each in finding.related)
+    ]
+    return [finding for finding in findings if finding not in calls], calls
 
 
 def _places(report: Report, findings: list[Finding]) -> Iterator[tuple[str, str]]:

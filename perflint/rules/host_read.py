@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perflint.catalogue import shipped
 from perflint.facts.programs import is_for_paddle_1
-from perflint.findings import Confidence, Related
+from perflint.findings import HOST_READ, Confidence, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.rules import accumulate, guard
@@ -90,7 +90,7 @@ def reading_helper(read: Read, context: Context) -> None:
         fix, case = replace(fix, message=said.fix.message), "helper that logs"
     context.report(
         fix,
-        related=(Related(read.path, read.line, "the host read"),),
+        related=(Related(read.path, read.line, HOST_READ),),
         confidence=Confidence.HIGH if read.sure else Confidence.LOW,
         shown=said.shown,
         read_for=said.read_for,
