@@ -195,6 +195,14 @@ class RunsOne:
 
 
 @dataclass(frozen=True)
+class LeftOff:
+    """A test with waits in an arm that runs only if the user changes a default: ``if args.amp:``."""
+
+    at: Row
+    test: str
+
+
+@dataclass(frozen=True)
 class StepVerdict:
     """What to do about a step.
 
@@ -205,6 +213,7 @@ class StepVerdict:
         waits: at how many places the step waits.
         inside: the waits that Paddle makes itself, which stay; ``made_by`` what of Paddle: ``GradScaler.step``.
         assumed: calls that may run one of several functions, of which the one with most waits counts.
+        left_off: the tests of which the arms count that run by default.
         unknown: the calls that could not be followed, which may wait as well.
     """
 
@@ -216,6 +225,7 @@ class StepVerdict:
     unknown: tuple[Row, ...]
     made_by: tuple[str, ...] = ()
     assumed: tuple[RunsOne, ...] = ()
+    left_off: tuple[LeftOff, ...] = ()
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

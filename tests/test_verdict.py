@@ -358,3 +358,64 @@ def train(loader, model, optimizer):
     assert found.waits >= 1
     assert "Accuracy.update" not in found.made_by
     assert ("train.py", 11) not in found.inside
+
+
+BY_OPTION = """\
+import argparse
+
+import paddle
+import paddle.nn.functional as F
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp", action="store_true")
+parser.add_argument("--level", default="O1")
+args = parser.parse_args()
+model, optimizer, scaler = paddle.vision.models.resnet50(), make(), paddle.amp.GradScaler()
+for x, y in loader:
+    loss = F.cross_entropy(model(x), y)
+    if args.amp:
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    else:
+        loss.backward()
+        optimizer.step()
+    optimizer.clear_grad()
+    print(loss.item())
+"""
+
+
+def test_of_alternatives_the_arm_runs_that_an_option_leads_to_by_default() -> None:
+    assert _waits(BY_OPTION) == [21]
+    lines = [*verdict_lines(verdict(_trace(BY_OPTION)), {})]
+    assert "  Assumes: `args.amp` at train.py:13 keeps its default" in lines
+    assert not any("Stays" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("test", "waits"),
+    [
+        ("not args.amp", True),
+        ("args.level == 'O1'", True),
+        ("args.level == 'O2'", False),
+        ("args.level == level", True),  # not known: the arm with most waits counts
+    ],
+)
+def test_what_a_default_says_of_a_test(test: str, waits: bool) -> None:
+    text = BY_OPTION.replace("if args.amp", f"if {test}")
+    assert _waits(text) == ([15, 21] if waits else [21])
+
+
+def test_an_elif_runs_by_default_if_the_tests_before_it_fail() -> None:
+    chain = "if args.amp:\n        a = x.item()\n    elif args.level == 'O1':\n        b = x.item()\n"
+    chain += "    else:\n        c = x.item()\n"
+    text = BY_OPTION.replace("    optimizer.clear_grad()\n", f"    {chain}    optimizer.clear_grad()\n")
+    assert _waits(text) == [23, 27]
+    assert _waits(text.replace("== 'O1'", "== 'O2'")) == [25, 27]
+    assert _waits(text.replace("== 'O1'", "== 'O2'").replace("    else:\n        c = x.item()\n", "")) == [25]
+
+
+def test_a_place_that_does_not_run_by_default_is_seen_where_it_is_wanted() -> None:
+    start = BY_OPTION.index("scaler.step(optimizer)")
+    wanted = modelled(_trace(BY_OPTION), Span("train.py", start, start + 10))
+    assert [wanted.events[key].event.row for key in sorted(wanted.waits)] == [15, 21]

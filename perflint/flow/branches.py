@@ -185,6 +185,29 @@ def rules_out(test: ast.expr, truth: bool, place: Place) -> bool:
     return _fails(Constants.of(place.file.project).possible(test, place), truth)
 
 
+@query
+def usual_arm(at: Place, node: ast.If) -> int | None:
+    """Which arm of an ``if`` runs unless the user changes a default, such as that of ``--amp``.
+
+    Returns:
+        0 for its body, 1 for its first ``elif``, and so on, ``else`` comes last; the number of arms if none of them
+        runs; None if the code does not say it.
+    """
+    statement = next((each for each in at.scope.statements if each.node is node), None)
+    place = at.at(at.scope, statement)
+    arm, rest = 0, node
+    while True:
+        values = Constants.of(at.file.project).possible(rest.test, place)
+        if _fails(values, False):
+            return arm
+        if not _fails(values, True):
+            return None
+        arm, following = arm + 1, rest.orelse
+        if len(following) != 1 or not isinstance(following[0], ast.If):
+            return arm
+        rest = following[0]
+
+
 def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
     """A test with an attribute replaced by the values that the function gave it before: ``self.every = every``."""
     bound = bindings_of(scope)

@@ -53,6 +53,8 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
     for one in verdict.assumed[:_MOST_ASSUMED]:
         where = _places([one.at], names)
         yield f"  Assumes: of {one.number} functions that {where} may run, {one.function}, which waits most"
+    for test in verdict.left_off[:_MOST_ASSUMED]:
+        yield f"  Assumes: `{short(test.test)}` at {_places([test.at], names)} keeps its default"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
-from perflint.flow.branches import Often
+from perflint.flow.branches import Often, usual_arm
 from perflint.index.project import FileIndex, Place
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
@@ -100,11 +100,13 @@ class ModelledStep:
     ``parts``: what the host does, for each of the typical trainings.
     ``events``: what it meets, each by its place in the tuple, its key; an event in a loop has one key in all passes.
     ``assumed``: the calls that may run one of several functions, of which that with the most waits is in it.
+    ``left_off``: the tests with waits in an arm that is not in it, since it does not run by default.
     """
 
     parts: tuple[tuple[Part, ...], ...]
     events: tuple[Met, ...]
     assumed: tuple[Assumed, ...] = ()
+    left_off: tuple[tuple[Place, ast.If], ...] = ()
     _known: dict[tuple[int, frozenset[int]], float] = field(default_factory=dict)
 
     def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
@@ -210,7 +212,8 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
     Args:
         trace: its events.
         wanted: a place in it: the arm of alternatives that contains it is the one that runs, and its waits count even
-            if a test may keep a step from them. Otherwise, of alternatives the arm with the most waits runs.
+            if a test may keep a step from them. Otherwise, of alternatives the one runs that defaults lead to, or, if
+            these do not say it, the one with the most waits.
     """
     reader = _Items(wanted)
     items = list(reader.of(trace.nodes))
@@ -225,6 +228,7 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
         tuple(tuple(_parts(items, typical, keys, is_whole)) for typical in TYPICAL),
         tuple(events),
         tuple(reader.assumed.values()),
+        tuple((at, node) for node, at in reader.left_off.items()),
     )
 
 
@@ -255,6 +259,7 @@ class _Items:
         self._counts: dict[Summary, int] = {}
         self._holds: dict[Summary, bool] = {}
         self.assumed: dict[ast.expr, Assumed] = {}
+        self.left_off: dict[ast.If, Place] = {}
 
     def of(self, nodes: Iterable[Node], calls: tuple[StepCall, ...] = ()) -> Iterator[_Item]:
         """What some statements do; of alternatives, what one arm does."""
@@ -275,10 +280,20 @@ class _Items:
             elif isinstance(node, Repeat):
                 yield from self._repeat(node, calls)
             elif self._repeated:  # each arm runs in some of the passes
-                for arm in _arms(node):
+                for arm in self._usual(node):
                     yield from self.of(arm, calls)
             else:
-                yield from self.of(self._chosen(_arms(node)), calls)
+                yield from self.of(self._chosen(self._usual(node)), calls)
+
+    def _usual(self, node: Alternatives) -> list[tuple[Node, ...]]:
+        """The arms that may run if the user changes no default, or that contain what is wanted."""
+        arms = _arms(node)
+        usual = usual_arm(node.place, node.node) if isinstance(node.node, ast.If) else None
+        if usual is None or any(map(self._is_wanted, arms)):
+            return arms
+        if isinstance(node.node, ast.If) and any(map(self._waits, [*arms[:usual], *arms[usual + 1 :]])):
+            self.left_off.setdefault(node.node, node.place)
+        return arms[usual : usual + 1]
 
     def _run(self, call: StepCall) -> tuple[Node, ...]:
         """What one of the functions does that a call may run."""

@@ -21,7 +21,17 @@ from perflint.catalogue import events
 from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
 from perflint.facts.programs import has_no_gpu
-from perflint.findings import LoaderChoice, Possibly, Row, RunsOne, StepEdit, StepPlace, StepReport, StepVerdict
+from perflint.findings import (
+    LeftOff,
+    LoaderChoice,
+    Possibly,
+    Row,
+    RunsOne,
+    StepEdit,
+    StepPlace,
+    StepReport,
+    StepVerdict,
+)
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
@@ -94,8 +104,20 @@ def verdict(trace: StepTrace) -> StepVerdict:
     waits = len(_rows(step, step.waits))
     unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
     return StepVerdict(
-        tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown, made_by, tuple(_assumed(step))
+        tuple(plan),
+        tuple(rest),
+        tuple(possibly),
+        waits,
+        inside,
+        unknown,
+        made_by,
+        tuple(_assumed(step)),
+        _left_off(step),
     )
+
+
+def _left_off(step: ModelledStep) -> tuple[LeftOff, ...]:
+    return tuple(LeftOff((at.file.path, node.lineno), ast.unparse(node.test)) for at, node in step.left_off)
 
 
 def _assumed(step: ModelledStep) -> Iterator[RunsOne]:
