@@ -325,6 +325,16 @@ def test_functions_that_a_notebook_calls(tmp_path: Path) -> None:
     assert len(told(paths, replace(settings, inputs=read_inputs(paths, tmp_path)))) == 1
 
 
+def test_a_report_names_the_notebook_that_starts_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = {"cell_type": "code", "source": "from engine import Trainer\nTrainer().train(m, l, o)"}
+    written(tmp_path, {"engine.py": ENGINE, "try.ipynb": json.dumps({"cells": [cell]}), "perflint.toml": ""})
+    monkeypatch.chdir(tmp_path)
+    main(["check"])
+    assert capsys.readouterr().out.startswith("engine.py:6, started by try.ipynb: ")
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 

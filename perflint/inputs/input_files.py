@@ -369,10 +369,10 @@ def _words(name: str, data: bytes) -> tuple[str, ...] | None:
 NOTEBOOKS = InputKind("notebooks", ("*.ipynb", "*/*.ipynb"), _words, is_optional=True)
 
 
-def notebooks_name(path: str, names: Iterable[str], inputs: Inputs) -> bool:
-    """Whether the code of a notebook in the project of a file has all of some words."""
-    wanted = {*names}
-    return any(wanted.issubset(notebook.said) for files in inputs.around(NOTEBOOKS, path) for notebook in files)
+def notebooks_naming(path: str, names: Iterable[str], inputs: Inputs) -> set[str]:
+    """The paths of the notebooks in the project of a file whose code has all of some words."""
+    wanted, files = {*names}, (each for files in inputs.around(NOTEBOOKS, path) for each in files)
+    return {notebook.path for notebook in files if wanted.issubset(notebook.said)}
 
 
 # --- settings of mixed precision, in configuration files and in lines that start programs

@@ -29,7 +29,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.in_use import LOOK_UPS, InUse, asks_for_main, held_names, is_in, is_quoted, is_script, trial_of
 from perflint.index.project import FileIndex, Place, Project
-from perflint.inputs.input_files import notebooks_name
+from perflint.inputs.input_files import notebooks_naming
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
@@ -83,7 +83,7 @@ def reached(at: Place) -> Reached:
 
 @query
 def starters(at: Place) -> tuple[str, ...]:
-    """The paths of the programs that reach a training step, in order.
+    """The paths of the programs that reach a training step, in order; of notebooks if there is no program.
 
     Those that only names lead to count if there are no others: most steps have a certain one, and what names lead to is
     the expensive part of a search. So do those that evaluate or predict by their names: all of ``tools/`` create the
@@ -91,7 +91,9 @@ def starters(at: Place) -> tuple[str, ...]:
     """
     search = _Search(at, is_brief=False)
     search.run(is_enough=lambda: search.is_followed and bool(search.programs))
-    best = max(search.programs.values(), default=Certainty.SURE)
+    if not search.programs:
+        return tuple(sorted(search.notebooks))
+    best = max(search.programs.values())
     found = {file.path: file.parts[-1] for file, certainty in search.programs.items() if certainty is best}
     saying = [path for path, name in found.items() if trains(name)]
     training = [path for path, name in found.items() if not is_no_training(name)] or [*found]
@@ -125,6 +127,7 @@ class _Search:
     def __init__(self, at: Place, *, is_brief: bool) -> None:
         self._is_brief = is_brief
         self.programs: dict[FileIndex, Certainty] = {}
+        self.notebooks: set[str] = set()
         self.is_open = self.tests = False
         self._goal = at.file
         self._is_following = False
@@ -180,7 +183,8 @@ class _Search:
         elif at.scope is at.file.scopes.module:
             self._start(at, certainty, rows)
         elif certainty > self.found.get(at.scope, Certainty.NO):
-            self.is_open = self.is_open or is_of_library(at.file) or _is_in_a_notebook(at)
+            self.notebooks |= _notebooks(at)
+            self.is_open = self.is_open or is_of_library(at.file) or bool(self.notebooks)
             self.found[at.scope], self.places[at.scope] = certainty, at.function
             self._rows[at.scope] = rows
             self._waiting[certainty].append(at.function)
@@ -208,11 +212,11 @@ def _is_main(statement: Statement | None) -> bool:
     return any(isinstance(node, ast.If) and asks_for_main(node) for node in around)
 
 
-def _is_in_a_notebook(at: Place) -> bool:
-    """Whether a notebook of the project seems to call a function: it has its name, and that of its module."""
+def _notebooks(at: Place) -> set[str]:
+    """The notebooks of the project that seem to call a function: they have its name, and that of its module."""
     name = at.scope.owner.name if at.scope.owner is not None and _is_called_by_its_kind(at.scope) else at.scope.name
     module = at.file.module.rpartition(".")[2]
-    return notebooks_name(at.file.path, (name, module), at.file.project.inputs)
+    return notebooks_naming(at.file.path, (name, module), at.file.project.inputs)
 
 
 @query
