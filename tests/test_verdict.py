@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, ImpactLevel, StepEdit, StepPlace, StepVerdict
 from perflint.flow.resolving import opened
+from perflint.inputs.input_files import read_inputs
 from perflint.output.verdict_text import unseen, verdict_json, verdict_lines
+from perflint.text.source import Source
 from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, traces
@@ -419,3 +423,22 @@ def test_a_place_that_does_not_run_by_default_is_seen_where_it_is_wanted() -> No
     start = BY_OPTION.index("scaler.step(optimizer)")
     wanted = modelled(_trace(BY_OPTION), Span("train.py", start, start + 10))
     assert [wanted.events[key].event.row for key in sorted(wanted.waits)] == [15, 21]
+
+
+@pytest.mark.parametrize(
+    ("key", "row", "waits"),
+    [
+        ("amp", "", False),
+        ("amp", "amp: True", True),
+        ("amp", "amp: False", False),
+        ("cal_metric", "", True),  # what files say of it is not known
+    ],
+)
+def test_a_fallback_that_a_configuration_file_may_replace(tmp_path: Path, key: str, row: str, waits: bool) -> None:
+    text = BY_OPTION.replace("if args.amp", f"if config.get('{key}', False)")
+    (tmp_path / "config.yml").write_text(f"{row}\nepochs: 9\n")
+    path = str(tmp_path / "train.py")
+    settings = Settings(inputs=read_inputs([path], tmp_path))
+    (trace,) = traces(opened({path: Source(path, text)}, settings))
+    step = modelled(trace)
+    assert [step.events[key].event.row for key in sorted(step.waits)] == ([15, 21] if waits else [21])

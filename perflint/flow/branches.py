@@ -9,9 +9,10 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.constant_values import Found, Setter, Value, ValueOrigin
+from perflint.flow.constant_values import Found, OriginStep, Setter, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.index.project import Part, Place
+from perflint.inputs.input_files import amp_settings, is_about_amp
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names
@@ -191,13 +192,15 @@ def usual_arm(at: Place, node: ast.If) -> int | None:
 
     Returns:
         0 for its body, 1 for its first ``elif``, and so on, ``else`` comes last; the number of arms if none of them
-        runs; None if the code does not say it.
+        runs; None if the code does not say it, or a configuration file may say something else.
     """
     statement = next((each for each in at.scope.statements if each.node is node), None)
     place = at.at(at.scope, statement)
     arm, rest = 0, node
     while True:
         values = Constants.of(at.file.project).possible(rest.test, place)
+        if any(_is_of_files(step, at) for value in values for step in value.steps):
+            return None
         if _fails(values, False):
             return arm
         if not _fails(values, True):
@@ -206,6 +209,16 @@ def usual_arm(at: Place, node: ast.If) -> int | None:
         if len(following) != 1 or not isinstance(following[0], ast.If):
             return arm
         rest = following[0]
+
+
+def _is_of_files(step: OriginStep, at: Place) -> bool:
+    """Whether a fallback may give way to an entry of a configuration file; of those about AMP, whether one is on."""
+    if step.origin is not ValueOrigin.FALLBACK:
+        return False
+    if not is_about_amp(step.name):
+        return True
+    rows = amp_settings(at.file.path, step.name, at.file.project.inputs)
+    return any(row.is_on and not row.is_passed for _, row in rows)
 
 
 def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:

@@ -436,6 +436,11 @@ AMP_SETTINGS = InputKind(
 )
 
 
+def is_about_amp(key: str) -> bool:
+    """Whether the key of a setting, by its name, is one of those that ``amp_settings`` knows."""
+    return re.fullmatch(_AMP_NAME, key, re.IGNORECASE) is not None
+
+
 def amp_settings(path: str, key: str, inputs: Inputs) -> list[tuple[str, AmpSetting]]:
     """The rows about a key of mixed precision in the project of a file, each with the path of its file."""
     found = [
