@@ -253,6 +253,20 @@ def test_a_searched_list_becomes_a_set_where_nothing_else_needs_a_list(parts: di
     assert is_changed is (level is Level.SAFE)
 
 
+@pytest.mark.parametrize(("other", "level"), [("print(1)", Level.SAFE), ("from train import found", Level.DISPLAY)])
+def test_a_searched_list_of_a_module(other: str, level: Level) -> None:
+    text = f"""
+        import paddle
+
+        model = paddle.nn.Sequential(paddle.nn.Linear(2, 2), paddle.nn.Linear(2, 2))
+        {BUILT}
+        opt = paddle.optimizer.AdamW(parameters=model.parameters(), apply_decay_param_fun=lambda x: x in found)
+        """
+    [finding] = check({"train.py": dedent(text), "other.py": f"{other}\n"}, "PPF508")
+    assert finding.fix is not None
+    assert finding.fix.level is level
+
+
 @pytest.mark.parametrize(
     "before",
     [
