@@ -224,6 +224,89 @@ def test_names_that_are_no_attribute_stay_in_a_list() -> None:
     assert "decay_params = [str(p) for p in model.parameters()]\n" in fixed(text, "PPF508", level=Level.UNSAFE)
 
 
+# -- a list that is built once, and searched for each parameter
+
+BUILT = "found = [p.name for p in model.parameters() if p.ndim > 1]\n"
+
+
+@pytest.mark.parametrize(
+    ("parts", "level"),
+    [
+        ({}, Level.SAFE),
+        ({"after": 'print("head.weight" in found)\n'}, Level.SAFE),
+        ({"after": "print(found[0])\n"}, Level.DISPLAY),
+        ({"after": "found.append('head.weight')\n"}, Level.DISPLAY),
+        ({"after": "found += ['head.weight']\n"}, Level.DISPLAY),
+        ({"after": "names.decayed = found\n"}, Level.DISPLAY),
+        ({"after": "other = found\nprint(len(other))\n"}, Level.DISPLAY),
+        ({"after": "print(found in names)\n"}, Level.DISPLAY),
+        ({"after": "def add():\n    nonlocal found\n    found = []\n"}, Level.DISPLAY),
+        ({"step": "return found\n"}, Level.DISPLAY),
+    ],
+)
+def test_a_searched_list_becomes_a_set_where_nothing_else_needs_a_list(parts: dict[str, str], level: Level) -> None:
+    text = _script("lambda x: x in found", BUILT, **parts)
+    [finding] = check(text, "PPF508")
+    assert "searches a list of names" in finding.message
+    assert levels(text, "PPF508") == [level]
+    is_changed = "found = {p.name for p in model.parameters() if p.ndim > 1}" in fixed(text, "PPF508")
+    assert is_changed is (level is Level.SAFE)
+
+
+@pytest.mark.parametrize(("other", "level"), [("print(1)", Level.SAFE), ("from train import found", Level.DISPLAY)])
+def test_a_searched_list_of_a_module(other: str, level: Level) -> None:
+    text = f"""
+        import paddle
+
+        model = paddle.nn.Sequential(paddle.nn.Linear(2, 2), paddle.nn.Linear(2, 2))
+        {BUILT}
+        opt = paddle.optimizer.AdamW(parameters=model.parameters(), apply_decay_param_fun=lambda x: x in found)
+        """
+    [finding] = check({"train.py": dedent(text), "other.py": f"{other}\n"}, "PPF508")
+    assert finding.fix is not None
+    assert finding.fix.level is level
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "found = {p.name for p in model.parameters()}\n",
+        "found = [str(p) for p in model.parameters()]\n",  # a set may not hold what it contains
+        "found = names.decayed\n",
+        f"{BUILT}found = names or found\n",
+    ],
+)
+def test_other_containers_are_not_reported(before: str) -> None:
+    assert check(_script("lambda x: x in found", before), "PPF508") == []
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [("", [Level.SAFE]), ("self.found += ['x']", []), ("print(self.found[0])", [Level.DISPLAY])],
+)
+def test_a_searched_list_in_an_attribute(other: str, expected: list[Level]) -> None:
+    text = f"""
+        import paddle
+
+
+        class Trainer:
+            def __init__(self, model):
+                self.model = model
+                self.found = [p.name for p in model.parameters() if p.ndim > 1]
+                self.optimizer = paddle.optimizer.AdamW(
+                    parameters=model.parameters(), apply_decay_param_fun=lambda x: x in self.found
+                )
+
+            def train(self, loader):
+                for x, y in loader:
+                    paddle.nn.functional.cross_entropy(self.model(x), y).backward()
+                    self.optimizer.step()
+                    self.optimizer.clear_grad()
+                {other}
+        """
+    assert levels(text, "PPF508") == expected
+
+
 # -- what the page says of Paddle
 
 

@@ -55,7 +55,7 @@ NUMBERED_LOGS = (
 OTHER_LOGS = ("print_no_index", "fit_log_freq", "progbar_logger")
 TENSORS = ("fill_constant", "round_trip")
 SLICES = ("slice_item", "slice_clone")
-OPTIMIZERS = ("decay_names",)
+OPTIMIZERS = ("decay_names", "searched_names")
 SAFE = ACCUMULATORS + QUIET + SLICES + TENSORS + OPTIMIZERS
 FEWER_LINES = NUMBERED_LOGS + OTHER_LOGS
 """Scripts that print less after an unsafe fix, and train as they did."""

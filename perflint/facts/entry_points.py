@@ -13,6 +13,7 @@ from perflint.facts.programs import has_no_gpu, is_for_paddle_1, is_toy
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import OPEN
 from perflint.flow.constants import Constants
+from perflint.flow.sources import sources
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -191,7 +192,7 @@ def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[Entr
     """All entry points of a project in groups."""
     groups: dict[object, list[EntryPoint]] = {}
     for file in project.mentions.of("backward"):
-        if not _is_left_out(file):
+        if not is_left_out(file):
             for entry in _in(file):
                 groups.setdefault(key(entry), []).append(entry)
     return [*groups.values()]
@@ -200,7 +201,7 @@ def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[Entr
 @query
 def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
     """The entry points with their backward pass in a file."""
-    if not file.has_words("backward") or _is_left_out(file):
+    if not file.has_words("backward") or is_left_out(file):
         return ()
     return [entry for entry in entry_points(file.project) if entry.file is file]
 
@@ -212,7 +213,7 @@ def _one_of(group: list[EntryPoint]) -> EntryPoint:
 
 
 @query
-def _is_left_out(file: FileIndex) -> bool:
+def is_left_out(file: FileIndex) -> bool:
     """Whether the training in a file is an exercise, a test, or does not run on a GPU."""
     if file.is_quiet or file.is_offline or file.is_foreign or file.is_static or file.has_words(*_SMALL_DATA):
         return True
@@ -230,7 +231,7 @@ def _in(file: FileIndex) -> Iterator[EntryPoint]:
         if is_trial(scope.name) or is_no_training(scope.name) or _acts(scope):
             continue
         driven = _driver(Place(file, scope), statement)
-        if driven is not None and not _acts(driven[1]) and not _is_left_out(driven[0]):
+        if driven is not None and not _acts(driven[1]) and not is_left_out(driven[0]):
             seen.add((scope, statement.loop))
             forward, models = forward_of(Place(file, scope), statement, call)
             yield EntryPoint(file, scope, statement, call, driven[2], driven[0], driven[1], forward, models)
@@ -399,6 +400,8 @@ class DeviceWork(Enum):
     """Paddle computes them by ``conv2d``."""
 
 
+_BY_CHANNELS = frozenset({DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.OTHER_CONVOLUTIONS})
+"""Work that only fills a device if the layers are wide."""
 _CONVOLUTIONS = spellings(["paddle.nn.Conv2D"])
 _SEQUENCES = spellings(["paddle.nn.Conv1D"])
 _OTHER_CONVOLUTIONS = spellings(
@@ -431,8 +434,7 @@ def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset
 
 def is_narrow(entry: EntryPoint) -> bool:
     """Whether a model is known to be made of narrow convolutions: a few layers, for small images."""
-    wide = work_of(entry) - {DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.OTHER_CONVOLUTIONS}
-    return not wide and not any(_has_wide(each) for each in model_files(entry))
+    return work_of(entry) <= _BY_CHANNELS and not any(_has_wide(each) for each in model_files(entry))
 
 
 @query
@@ -450,6 +452,17 @@ def _has_wide(file: FileIndex) -> bool:
                 values = Constants.of(file.project).possible(width, Place(file, scope)) if width is not None else ()
                 if any(not isinstance(each.value, int) or each.value >= _MANY_CHANNELS for each in values or OPEN):
                     return True
+    return False
+
+
+def runs_wide_layers(network: ast.expr, at: Place) -> bool:
+    """Whether a network, as an expression, is known to have layers that Tensor Cores can run."""
+    for source in sources(network, at):
+        found = Modules.of(at.file.project).class_named(source.qualified)
+        if _VISION.match(source.qualified):
+            return True
+        if found is not None and _work_in(found[0]) - {DeviceWork.OTHER_CONVOLUTIONS}:
+            return not _work_in(found[0]) <= _BY_CHANNELS or _has_wide(found[0])
     return False
 
 

@@ -83,6 +83,24 @@ class Evaluations(Part):
         return next(filter(None, (self.by_call(at, call) for call in at.scope.calls)), None)
 
 
+def evaluating_calls(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.Call, WholeEvaluation]]:
+    """The calls of a file that evaluate."""
+    project = Evaluations.of(file.project)
+    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*project.names):
+        return
+    for scope, statement, call in file.calls:
+        at = Place(file, scope)
+        found = project.by_call(at, call)
+        if found is not None:
+            yield at, statement, call, found
+
+
+def runs_of_model(found: WholeEvaluation) -> Iterator[tuple[Statement, ast.Call]]:
+    """The calls in an evaluation that run a model, each with its statement."""
+    for statement in found.at.scope.statements_in(found.loop):
+        yield from ((statement, call) for call in statement.calls if _runs(found.at, call))
+
+
 def _is_evaluation(name: str) -> bool:
     return evaluates(name) and not trains(name) and not is_trial(name)
 

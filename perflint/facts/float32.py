@@ -16,7 +16,7 @@ from perflint.facts import amp
 from perflint.facts.programs import files_with
 from perflint.flow.branches import tests_within
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.constant_values import Found, ValueOrigin
+from perflint.flow.constant_values import OPEN, Found, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.imports import Imports
@@ -129,6 +129,21 @@ def _switches_in(file: FileIndex, is_own: bool) -> Sequence[AmpSwitch | None]:
         for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names)
         if not (is_no_training(scope.name) or _scales(call) or (not is_own and _does_another_step(scope)))
     ]
+
+
+def is_turned_on(at: Place, call: ast.Call) -> bool:
+    """Whether a setup of AMP is on by default, or a configuration, or a line of a script, turns it on."""
+    conditions = [test for test, _ in at.statement.conditions] if at.statement is not None else []
+    about_amp = [
+        *amp.enabling(call, at.file.names),
+        *(test for test in conditions if _SPEAKS.search(ast.unparse(test))),
+    ]
+    nodes = [node for test in about_amp for node in walk(test) if isinstance(node, ast.expr)]
+    keys = {_key_of(node) or getattr(node, "id", "") for node in nodes}
+    if any(_SPEAKS.search(key) and _is_set(key, True, at) for key in sorted(keys)):
+        return True
+    values = (value for test in about_amp for value in Constants.of(at.file.project).possible(test, at) or OPEN)
+    return _left_off(at, call, _MOST_CALLERS) is None and all(value.is_constant and value.value for value in values)
 
 
 def _scales(call: ast.Call) -> bool:

@@ -1,4 +1,4 @@
-"""PPF508: a function that an optimizer calls for each parameter, and that goes through the whole network each time."""
+"""PPF508: a function that an optimizer calls for each parameter: it goes through the whole network, or a list."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import ast
 from perflint.catalogue import shipped
 from perflint.findings import Edits, Level, Related
 from perflint.flow.calls import CallGraph
-from perflint.flow.may_be import may_rebind, may_set
+from perflint.flow.may_be import may_set
 from perflint.flow.sources import function_of, sources
 from perflint.flow.uses import Use, UseKind, UseSearch, ends, uses
 from perflint.index.project import Place
@@ -17,6 +17,7 @@ from perflint.lint.statement_code import Instead
 from perflint.query import query
 from perflint.rules.arguments import shown_argument
 from perflint.rules.edits import has_own_rows, insert_row_above, rows_inside_strings
+from perflint.rules.searched_names import is_membership, is_shared, report_search, searched_list
 from perflint.syntax.bindings import mentions_in, plain_assignment
 from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of, arguments_of
@@ -60,6 +61,10 @@ def names_collected_again(call: ast.Call, context: Context) -> None:
                 related = (Related(at.file.path, walks[0].lineno, "goes through the network"),)
                 shown = shown_argument(call, given)
                 context.report(fix if edits else RULE.words(), shown, parameter=parameter, related=related)
+                break
+            searched = searched_list(node, at) if isinstance(node, ast.Lambda) else None
+            if given is not None and searched is not None:
+                report_search(searched, shown_argument(call, given), parameter, context)
                 break
 
 
@@ -119,8 +124,7 @@ def _edits(function: ast.Lambda, at: Place, call: ast.Call, context: Context) ->
 
 
 def _has_a_list(node: ast.Compare) -> bool:
-    is_in = isinstance(node.ops[0], (ast.In, ast.NotIn)) and len(node.ops) == 1
-    return is_in and isinstance(node.comparators[0], (ast.ListComp, ast.SetComp))
+    return is_membership(node) and isinstance(node.comparators[0], (ast.ListComp, ast.SetComp))
 
 
 def _is_known(name: str, at: Place, statement: Statement) -> bool:
@@ -151,11 +155,8 @@ def _is_safe(collected: ast.expr, statement: Statement, call: ast.Call, context:
 def _is_bound_once(name: str, at: Place, statement: Statement) -> bool:
     """Whether a local name always means the same from a statement on."""
     stores = [each.statement for each in mentions_in(at.scope).get(name, ()) if not each.is_read]
-    shared = (item for item in walk(at.scope.node) if isinstance(item, (ast.Global, ast.Nonlocal)))
-    if any(name in item.names for item in shared) or not (stores or name in all_parameters(at.scope)):
-        return False
-    is_of_module = isinstance(at.scope.node, ast.Module)
-    return all(each.start < statement.start for each in stores) and not (is_of_module and may_rebind(at.file, name))
+    is_own = bool(stores) or name in all_parameters(at.scope)
+    return is_own and not is_shared(name, at) and all(each.start < statement.start for each in stores)
 
 
 class _Everywhere(UseSearch):

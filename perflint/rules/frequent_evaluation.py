@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.evaluations import Evaluations, WholeEvaluation
+from perflint.facts.evaluations import WholeEvaluation, evaluating_calls
 from perflint.facts.periodic import Periodic, loop_of, periodic
 from perflint.findings import Confidence, Related
 from perflint.flow.calls import CallGraph
@@ -61,21 +61,9 @@ class OnTrainingData(NamedTuple):
     data: str
 
 
-def _evaluating_calls(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.Call, WholeEvaluation]]:
-    """The calls of a file that evaluate."""
-    project = Evaluations.of(file.project)
-    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*project.names):
-        return
-    for scope, statement, call in file.calls:
-        at = Place(file, scope)
-        found = project.by_call(at, call)
-        if found is not None:
-            yield at, statement, call, found
-
-
 def _candidates(file: FileIndex) -> Iterator[Candidate]:
     groups: dict[tuple[Loop, str], tuple[Periodic, list[_Call]]] = {}
-    for at, statement, call, found in _evaluating_calls(file):
+    for at, statement, call, found in evaluating_calls(file):
         reached = periodic(at, statement)
         if reached is not None:
             times = _times(at, statement, reached)
