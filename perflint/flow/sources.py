@@ -431,9 +431,9 @@ def _holds(source: ValueSource, test: ast.expr) -> bool | None:
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _compared(source, test)
     if isinstance(test, (ast.Name, ast.Attribute)):
-        known = _constants(source.part(test))
-        if known:
-            return bool(known[0]) if len(set(map(bool, known))) == 1 else None
+        answers = set(map(bool, _constants(source.part(test))))
+        if len(answers) == 1:
+            return answers.pop()
         word = (dotted(test) or "").rpartition(".")[2]
         return True if trains(word) else False if evaluates(word) else None
     return None
@@ -448,10 +448,9 @@ def _compared(source: ValueSource, test: ast.Compare) -> bool | None:
     if right.value is None:
         nones = {is_none(each.node) if each.is_known else None for each in source.part(test.left).sources()}
         return (is_equal is nones.pop()) if len(nones) == 1 and None not in nones else None
-    known = _constants(source.part(test.left))
-    if known:
-        answers = {(value == right.value) is is_equal for value in known}
-        return answers.pop() if len(answers) == 1 else None
+    answers = {(value == right.value) is is_equal for value in _constants(source.part(test.left))}
+    if len(answers) == 1:
+        return answers.pop()
     if isinstance(right.value, str) and (trains(right.value) or evaluates(right.value)):
         return trains(right.value) is is_equal
     return None
