@@ -385,10 +385,18 @@ def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[Value
 def function_of(source: ValueSource, node: ast.expr) -> Place | None:
     """The function of the project that a name refers to."""
     name, place = dotted(node), source.place
+    if name is None and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):  # ``Photos(path).read``
+        made = source.part(node.value).object
+        return Modules.of(place.file.project).method_of(made.file, made.owner, node.attr) if made is not None else None
     if name is None:
         return None
-    if name.startswith("self.") and name.count(".") == 1 and place.made is not None:
-        made = source.part(ast.Name("self", ast.Load())).object
+    if name.startswith("self.") and name.count(".") == 1:
+        outer: Scope | None = place.scope
+        while outer is not None and outer.owner is None:  # in a function inside a method
+            outer = outer.parent
+        made = source.part(ast.Name("self", ast.Load())).object if place.made is not None else None
+        if made is None and outer is not None and outer is not place.scope and outer.owner is not None:
+            made = MadeObject(place.file, outer.owner)
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
