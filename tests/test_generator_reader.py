@@ -174,3 +174,42 @@ def test_the_reader_of_another_file_is_reported_where_the_training_makes_it() ->
     assert finding.impact is not None
     assert finding.impact.level is ImpactLevel.HIGH
     assert [(each.path, each.line) for each in finding.related] == [("readers.py", 10)]
+
+
+@pytest.mark.parametrize(
+    ("made", "fills", "count"),
+    [
+        ("paddle.io.DataLoader.from_generator(capacity=8)", "loader.set_batch_generator(images(paths, 32))", 1),
+        ("paddle.fluid.io.PyReader(capacity=8)", "loader.decorate_sample_list_generator(images(paths, 32))", 1),
+        (
+            "paddle.io.DataLoader.from_generator(capacity=8, use_multiprocess=True)",
+            "loader.set_batch_generator(images(paths, 32))",
+            0,
+        ),
+        ("paddle.io.DataLoader.from_generator(capacity=8)", "loader.set_batch_generator(given)", 0),
+    ],
+)
+def test_a_loader_that_is_given_a_generator_runs_it_in_a_thread(made: str, fills: str, count: int) -> None:
+    text = program(READER.format(read="cv2.imread(path)"), f"loader = {made}\n{fills}", "loader()")
+    results = found(text)
+    assert [row for row, _ in results] == [fills] * count
+    assert all("batches that threads of its own process load (`cv2.imread` at line 10)" in said for _, said in results)
+
+
+TWO = """\
+class Net:
+    def inputs(self):
+        self.feeder = paddle.io.DataLoader.from_generator(capacity=8)
+        return self.feeder
+
+
+"""
+
+
+def test_of_two_loaders_that_one_call_makes_the_one_is_meant_that_the_training_gets() -> None:
+    made = (
+        "loader, other = Net().inputs(), Net().inputs()\n"
+        "loader.set_batch_generator(images(paths, 32))\nother.set_batch_generator(images(paths, 8))"
+    )
+    text = program(TWO + READER.format(read="cv2.imread(path)"), made, "loader()")
+    assert [row for row, _ in found(text)] == ["loader.set_batch_generator(images(paths, 32))"]

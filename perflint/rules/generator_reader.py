@@ -19,7 +19,8 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.paddle.call_results import LOOPED
 from perflint.query import query
-from perflint.syntax.parameters import argument_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Scope, terminal
 from perflint.trace.step_trace import outermost_loops
 
@@ -29,6 +30,11 @@ _PASSES_ON = re.compile(
     r"paddle\.(?:batch|(?:fluid\.)?(?:reader\.(?:decorator\.)?(?:shuffle|buffered|firstn)|io\.batch))$"
 )
 """What makes a reader of the reader that is its first argument."""
+_FILLED = re.compile(r"paddle\.(?:fluid\.)?io\.(?:DataLoader\.from_generator|PyReader)$")
+_FILLING = tuple(
+    f"{verb}_{kind}_generator" for verb in ("set", "decorate") for kind in ("sample", "sample_list", "batch")
+)
+"""The methods that give such a loader what it reads in a thread of its own."""
 _WORK = Conversion.READS_FILES | Conversion.TOKENIZES
 
 
@@ -50,7 +56,8 @@ class Reader:
 def readers(project: Project) -> Mapping[str, Mapping[ast.Call, Reader]]:
     """The calls that make the readers of the step loops of a project, by path."""
     found: dict[str, dict[ast.Call, Reader]] = {}
-    for file in project.mentions.of("backward", "minimize"):
+    static = project.mentions.of("run") if any(project.mentions.of(*_FILLING)) else ()
+    for file in dict.fromkeys((*project.mentions.of("backward", "minimize"), *static)):
         if file.is_quiet or file.is_foreign or file.is_offline or has_no_gpu(file):
             continue
         for at, loop in outermost_loops(file):
@@ -77,6 +84,13 @@ def _reading(source: ValueSource, seen: set[Scope]) -> Iterator[tuple[ValueSourc
             reads = _first(calls_of_function(each.part(mapper))) if mapper is not None else None
             if reads is not None:
                 yield each, reads, True
+        elif isinstance(call, ast.Call) and _FILLED.match(each.qualified):
+            steps = {(dotted(step.node), step.place.scope) for step in each.steps}
+            for filling, reader in _fillings(each.place.file.project).get(call, ()):
+                filled = filling.node.func if isinstance(filling.node, ast.Call) else None
+                name = dotted(filled.value) if isinstance(filled, ast.Attribute) else None
+                for _, reads, _ in _reading(reader, seen) if (name, filling.place.scope) in steps else ():
+                    yield filling, reads, True
         else:
             for inside in _generators(each):
                 if inside.place.scope not in seen:
@@ -88,6 +102,23 @@ def _reading(source: ValueSource, seen: set[Scope]) -> Iterator[tuple[ValueSourc
                 and function_of(each, call.func) is None
             ):
                 yield from _reading(each.part(call.func), seen)
+
+
+@query
+def _fillings(project: Project) -> Mapping[ast.expr, list[tuple[ValueSource, ValueSource]]]:
+    """The calls that give a loader a generator, each with that, by what makes the loader; not if a process runs it."""
+    found: dict[ast.expr, list[tuple[ValueSource, ValueSource]]] = {}
+    for file in project.mentions.of(*_FILLING):
+        for scope, statement, call in (each for name in _FILLING for each in file.calls_named(name)):
+            at, reader = Place(file, scope).before(statement), next(iter(arguments_of(call)), None)
+            receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
+            for made in asked(receiver, at).sources() if receiver is not None and reader is not None else ():
+                process = argument_of(made.node, "use_multiprocess", 5) if isinstance(made.node, ast.Call) else None
+                if reader is not None and (
+                    process is None or (isinstance(process, ast.Constant) and not process.value)
+                ):
+                    found.setdefault(made.node, []).append((asked(call, at), asked(reader, at)))
+    return found
 
 
 def _generators(source: ValueSource) -> Iterator[ValueSource]:
