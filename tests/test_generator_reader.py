@@ -50,8 +50,8 @@ def test_a_reader_that_decodes_pictures_between_the_steps() -> None:
     assert row == "reader = images(paths, 32)"
     assert message == (
         "`images(paths, 32)` gives the training at line 20 its batches from a generator, which loads them between the "
-        "steps (`cv2.imread` at line 10), so that loading and training take turns; make it a `paddle.io.Dataset`, "
-        "which worker processes can load."
+        "steps (`cv2.imread` at line 10), so that loading and training take turns; make it a `paddle.io.Dataset` "
+        "of NumPy arrays, which worker processes can load."
     )
 
 
