@@ -118,7 +118,10 @@ def test_the_sampler_for_one_process_is_named_first() -> None:
     text = program(PADS, both, LOADER)
     assert _rows(text) == [SAMPLER]
     (found,) = check(text, CODE)
-    assert len(found.related) == 1
+    assert [(text.splitlines()[each.line - 1].split()[0], each.message) for each in found.related] == [
+        ("collate", "pads each batch to its longest sample"),
+        ("sampler", "likewise"),
+    ]
 
 
 MADE = """\
@@ -153,3 +156,33 @@ def test_the_sampler_of_an_evaluation_is_not_the_one_that_trains(test: str, firs
 def test_a_loader_that_shuffles_is_reported_where_its_batches_are_padded() -> None:
     text = program(PADS, "loader = DataLoader(data, batch_size=32, shuffle=True, collate_fn=collate, num_workers=2)")
     assert _rows(text) == [PADS]
+    (found,) = check(text, CODE)
+    (related,) = found.related
+    assert text.splitlines()[related.line - 1].strip().startswith("loader = DataLoader")
+
+
+FLAGGED = """\
+def make(data, tokenizer, is_train=True):
+    collate = Tuple(Pad(pad_val=tokenizer.pad_token_id), Stack())
+    {test}
+        sampler = {first}(data, batch_size=32, shuffle=is_train)
+    else:
+        sampler = {second}(data, batch_size=32, shuffle=True)
+    return DataLoader(data, batch_sampler=sampler, collate_fn=collate)
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "first", "second"),
+    [
+        ("if is_train:", "DistributedBatchSampler", "BatchSampler"),
+        ("if not is_train:", "BatchSampler", "DistributedBatchSampler"),
+    ],
+)
+def test_of_calls_with_both_values_of_a_flag_the_one_for_training_counts(test: str, first: str, second: str) -> None:
+    made = FLAGGED.replace("{test}", test).replace("{first}", first).replace("{second}", second)
+    body = "loader = make(data, tokenizer, True)\ndev_loader = make(data, tokenizer, False)"
+    (row,) = _rows(program(body, above=made))
+    assert row.startswith("sampler = DistributedBatchSampler")

@@ -105,8 +105,11 @@ def test_a_training_loop_is_named() -> None:
         ("words.map(convert, num_workers=4)", LOW),
         ("words.map(convert, num_workers=1)", HIGH),
         ("words.map(convert, batched=False)", HIGH),
-        ("words.map(convert, num_proc=4)", LOW),
-        ("words.map(convert, remove_columns=['text'])", LOW),
+        ("words.map(convert, num_proc=4)", MEDIUM),
+        ("words.map(convert, batched=True, num_proc=4)", MEDIUM),
+        ("words.map(convert, remove_columns=['text'])", MEDIUM),
+        ("load(streaming=True).map(convert, remove_columns=['text'])", HIGH),
+        ("paddle.io.Subset(words.map(convert, num_proc=4), indices)", MEDIUM),
         ("load(streaming=True).map(convert, batched=True)", HIGH),
         ("unknown", HIGH),
     ],
@@ -254,6 +257,65 @@ def test_the_first_batch_that_a_function_keeps() -> None:
 )
 def test_a_program_for_the_cpu(above: str, level: ImpactLevel) -> None:
     assert trained("Images(paths)", above)[0] is level
+
+
+FEEDER = """
+    class Feeder:
+        def __init__(self, data):
+            self.batches = {{}}
+            self.loaders = {{}}
+            for split in ("first", "second"):
+                self.loaders[split] = DataLoader(data, batch_size=8)
+                self.batches[split] = iter(self.loaders[split])
+
+        def batch(self, split):
+            try:
+                drawn = next(self.batches[split])
+            except StopIteration:
+                self.batches[split] = iter(self.loaders[split])
+                drawn = next(self.batches[split])
+            return {given}
+
+
+    feeder = Feeder(Images(paths))
+    while True:
+        x, y = feeder.batch("first")
+        loss = model(x, y)
+        {trains}
+    """
+
+
+@pytest.mark.parametrize(
+    ("given", "trains", "level"),
+    [
+        ("drawn", "loss.backward(); optimizer.step()", HIGH),
+        ("drawn", "print(loss)", LOW),
+        ("model(drawn)", "loss.backward(); optimizer.step()", HIGH),
+        ("len(self.loaders)", "loss.backward(); optimizer.step()", LOW),
+    ],
+)
+def test_a_method_that_draws_a_batch_for_each_step(given: str, trains: str, level: ImpactLevel) -> None:
+    found_level, message = one(FEEDER.format(given=given, trains=trains))
+    assert found_level is level
+    assert ("for the training at line 63, " in message) is (level is HIGH)
+
+
+@pytest.mark.parametrize(
+    ("draws", "level"),
+    [
+        ("batches = iter(loader)\nwhile True:\n    x, y = next(batches)\n    {step}", HIGH),
+        ("batches = iter(loader)\nfor step in range(90000):\n    x, y = next(batches)\n    {step}", HIGH),
+        ("batches = iter(loader)\nx, y = next(batches)\nfor x, y in other:\n    {step}", LOW),
+        ("batches = iter(loader)\nwhile True:\n    x, y = next(batches)\n    print(model(x, y))", LOW),
+    ],
+)
+def test_batches_that_next_draws_in_a_step_loop(draws: str, level: ImpactLevel) -> None:
+    text = "loader = DataLoader(Images(paths), batch_size=8)\n" + draws
+    levels = [each.impact.level for each in found(DATASET + text.format(step=STEP)) if each.impact is not None]
+    assert levels in ([level], [] if level is LOW else [level])
+
+
+STEP = "model(x, y).backward(); optimizer.step()"
 
 
 def test_samples_that_are_tensors_are_to_be_arrays_first() -> None:

@@ -208,8 +208,22 @@ def test_what_a_method_or_the_collating_function_makes_of_a_sample_is_found_not_
     expect_marked(ON_THE_WAY.replace("{given}", ""), "PPF106")
 
 
-def test_workers_do_that_on_the_cpu() -> None:
-    assert check(ON_THE_WAY.replace("{given}", ", num_workers=2"), "PPF106") == []
+def test_workers_do_that_on_the_cpu_beside_the_training() -> None:
+    """One cause, one finding: workers share what the dataset and the collating function do."""
+    text = ON_THE_WAY.replace("{given}", ", num_workers=2")
+    (found,) = check(text, "PPF106")
+    assert found.impact is not None
+    assert found.impact.level is ImpactLevel.LOW
+    assert "in the workers that load for the training at line" in found.message
+    rows = [row for row, line in enumerate(text.splitlines(), 1) if "#: PPF106" in line]
+    assert [text.count("\n", 0, found.start) + 1, *(each.line for each in found.related)] == rows
+
+
+def test_a_dataset_that_one_of_two_loaders_reads_in_the_training_is_reported_for_that_one() -> None:
+    text = ON_THE_WAY.replace("{given}", ", num_workers=2")
+    again = text[text.index("def train(") :].replace("def train(", "def train_slowly(").replace(", num_workers=2", "")
+    levels = [each.impact.level for each in check(f"{text}\n\n{again}", "PPF106") if each.impact is not None]
+    assert levels == [ImpactLevel.MEDIUM, ImpactLevel.MEDIUM]
 
 
 def test_one_tensor_of_a_batch_is_fine() -> None:

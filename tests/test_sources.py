@@ -48,6 +48,13 @@ def shown(given: list[ValueSource]) -> list[tuple[str, list[Through]]]:
         ("def f(x):\n    yield x", "pass", "f(6)", [("f(6)", [Through.RETURN, Through.UNKNOWN])]),
         (BOX, "box = Box(4)", "box.size", [("4", [Through.ATTRIBUTE, Through.ARGUMENT])]),
         (BOX, "box = Box()", "box.size", [("1", [Through.ATTRIBUTE, Through.DEFAULT])]),
+        (f"{BOX}    def double(self):\n        return 8", "pass", "Box(4).double()", [("8", [Through.RETURN])]),
+        (
+            f"{BOX}    def double(self):\n        return 8",
+            "box = Box()",
+            "other().double()",
+            [("other().double()", [])],
+        ),
         (BOX, "box = Box()", "box.other", [("box.other", [Through.ATTRIBUTE, Through.UNKNOWN])]),
         ("", "table = {'a': 1, 'b': 2}", "table['b']", [("2", [Through.NAME, Through.ITEM])]),
         ("", "table = load()", "table['b']", [("load()", [Through.NAME, Through.ITEM, Through.UNKNOWN])]),
@@ -68,6 +75,15 @@ def test_steps_to_a_source(before: str, body: str, text: str, expected: list[tup
 def test_the_object_in_question_decides_about_an_attribute() -> None:
     before = f"{BOX}def area(box):\n    return box.size\n"
     assert [ast.unparse(source.node) for source in found(before, "one, two = Box(2), Box(3)", "area(two)")] == ["3"]
+
+
+def test_a_function_inside_a_method_calls_the_methods_of_its_object() -> None:
+    inner = "    def make(self):\n        def ask():\n            return 0\n        return ask\n\n"
+    text = f"{BOX}{inner}    def double(self):\n        return 8"
+    file = project({"train.py": text}).files["train.py"]
+    scope = next(scope for scope in file.scopes.scopes if scope.name == "ask")
+    place = Place(file, scope, scope.statements[-1])
+    assert shown(list(sources(ast.parse("self.double()", mode="eval").body, place))) == [("8", [Through.RETURN])]
 
 
 def test_a_step_that_is_not_followed_is_where_the_search_ends() -> None:

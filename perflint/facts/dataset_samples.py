@@ -306,6 +306,7 @@ def _sizes(nodes: list[ast.expr]) -> Iterator[ast.expr]:
 #
 # A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or
 # ``dataset.map(convert, batched=True)``, which has converted all samples in advance: a batch only has to be collated.
+# What a dataset of Hugging Face has converted is a table on the disk, whose rows become Python lists again.
 # Reading a file, decoding an image, or tokenizing a text in ``__getitem__`` is work.
 
 _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.)?\w+$|(?:list|zip|tuple)$")
@@ -342,6 +343,8 @@ class Work(Enum):
     SOME = 2
     """A file is read, an image decoded or changed, a text tokenized."""
     UNKNOWN = 3
+    ROWS = 4
+    """A dataset of Hugging Face makes Python lists of a row of its table: more than nothing, less than reading."""
 
 
 def work_of(dataset: ast.expr | None, at: Place) -> Work:
@@ -364,7 +367,8 @@ def _joined(found: Iterable[Work]) -> Work:
     works = set(found)
     if Work.SOME in works:
         return Work.SOME
-    return Work.NONE if works == {Work.NONE} else Work.UNKNOWN
+    works -= {Work.NONE} if works != {Work.NONE} else set()
+    return works.pop() if len(works) == 1 else Work.UNKNOWN
 
 
 class _SampleWork:
@@ -471,16 +475,18 @@ def work_after_map(call: ast.Call, file: FileIndex) -> Work:
     """The work that ``dataset.map(convert)`` leaves for a loader: none if it has converted all samples in advance.
 
     PaddleNLP does so with ``lazy=False``, with ``batched=True`` and with two workers or more; without them it converts
-    a sample when it is requested. Datasets of Hugging Face are converted in advance, unless they are streamed.
+    a sample when it is requested. Datasets of Hugging Face are converted in advance, unless they are streamed, and the
+    results stored as a table, whose rows become lists when they are read.
     """
     said = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     lazy, workers = argument_of(call, "lazy", 1), said.get("num_workers")
-    if _is_constant(lazy, False) or not _NEVER_STREAMED.isdisjoint(said):
+    may_stream = file.has("treaming")
+    if not _NEVER_STREAMED.isdisjoint(said) or not (may_stream or _OF_COLUMNS.isdisjoint(said)):
+        return Work.ROWS
+    many = isinstance(workers, ast.Constant) and isinstance(workers.value, int) and workers.value > 1
+    if many or _is_constant(lazy, False) or (_is_constant(said.get("batched"), True) and not may_stream):
         return Work.NONE
-    if isinstance(workers, ast.Constant) and isinstance(workers.value, int) and workers.value > 1:
-        return Work.NONE
-    is_whole = _is_constant(said.get("batched"), True) or not _OF_COLUMNS.isdisjoint(said)
-    return Work.NONE if is_whole and not file.has("treaming") else Work.UNKNOWN
+    return Work.UNKNOWN
 
 
 def _is_constant(node: ast.expr | None, value: object) -> bool:

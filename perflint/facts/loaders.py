@@ -22,13 +22,14 @@ from perflint.index.modules import Modules
 from perflint.index.project import Located, Place
 from perflint.paddle.call_results import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_none, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, predicts, retrieves, snake, trains
 from perflint.training import evidence, intent
 from perflint.training.intent import BatchUse, runs_while_training
+from perflint.training.step_loops import loops_around, step_loops
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
@@ -363,6 +364,7 @@ class _Readers(UseSearch):
 
     def __init__(self, scope: Scope, made: Statement, through: frozenset[ast.Call]) -> None:
         self._made_in, self._made, self._through = scope, made, through
+        self._is_item = False
 
     def passes(self, use: Use) -> bool:
         """Whether an expression has the loader, or draws from it what its own reader gets."""
@@ -370,6 +372,8 @@ class _Readers(UseSearch):
             return False
         if isinstance(use.around, ast.Tuple):
             return isinstance(use.statement.node, ast.Return)
+        if isinstance(use.around, ast.Subscript):
+            return self._is_item and use.around.value is use.node
         return use.kind in (UseKind.CALLED, UseKind.CHOSEN) or (
             isinstance(use.around, ast.Call) and terminal(use.around) in _PASSES_ON
         )
@@ -384,6 +388,15 @@ class _Readers(UseSearch):
             last = terminal(use.around) or ""
             return last not in _ASKS and last != "next" and not intent.says_predict(_last_name(use.around))
         return use.kind is UseKind.STORED or isinstance(use.around, ast.Return)
+
+    def names(self, use: Use) -> list[tuple[ast.expr, ast.expr | None]]:
+        """The targets that get the loader; all of a container if it is an item of it that only a run knows."""
+        found: list[tuple[ast.expr, ast.expr | None]] = []
+        for target, key in super().names(use):
+            is_item = isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant)
+            self._is_item |= is_item
+            found.append((target.value, None) if isinstance(target, ast.Subscript) and is_item else (target, key))
+        return found
 
     def callers(self, use: Use) -> list[CallSite] | None:
         """The calls that run the statement of the loader; None if there may be others."""
@@ -446,7 +459,8 @@ def _handed(use: Use, call: ast.Call) -> Iterator[_Use]:
     if last in _ASKS:
         return
     if last == "next":
-        yield _Use(BatchUse.ONCE) if _is_one_batch(use) else _UNSEEN
+        unseen = _Use(BatchUse.ONCE) if _is_one_batch(use) else _UNSEEN
+        yield unseen if isinstance(use.node, ast.Call) else _drawn_in_steps(use) or unseen
     elif intent.says_predict(_last_name(call)):
         yield _drawn(use, BatchUse.EVALUATES if _is_between_epochs(use.node) else BatchUse.PREDICTS)
     elif _TRAINS.match(snake(last)):
@@ -462,6 +476,25 @@ def _is_one_batch(use: Use) -> bool:
     node = use.statement.node
     kept = isinstance(node, ast.Return) or any("." in name for name in bound_by(node))
     return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(use.place.function)
+
+
+def _drawn_in_steps(use: Use) -> _Use | None:
+    """``next(batches)`` in a step loop of a training, or in a function that such a loop calls for each batch."""
+    at = use.place.function
+    sites = CallGraph.of(use.file.project).callers(at) if _is_given_back(use.statement, at.scope) else ()
+    for place in (use.place, *(site.place for site in sites)):
+        if place.statement is not None and any(loops_around(place.statement, step_loops(place.function))):
+            return _Use(BatchUse.TRAINS, place.file, place.statement.node, at=place)
+    return None
+
+
+def _is_given_back(statement: Statement, scope: Scope) -> bool:
+    """Whether a function returns what a statement draws: ``return next(batches)``, or a name that it binds."""
+    if isinstance(statement.node, ast.Return):
+        return True
+    names = set(bound_by(statement.node))
+    returned = (each.node.value for each in scope.statements if isinstance(each.node, ast.Return))
+    return any(not names.isdisjoint(plain_names(value)) for value in returned if value is not None)
 
 
 def _last_name(call: ast.Call) -> str:

@@ -44,6 +44,16 @@ def calls_of_dataset(dataset: ValueSource) -> Iterator[ValueSource]:
             yield from calls.inside(inside)
 
 
+def calls_in_loops(function: ValueSource) -> Iterator[ValueSource]:
+    """The calls that a generator repeats: those in its loops, and those of the functions that these call."""
+    calls = _Calls()
+    for statement in function.place.scope.statements:
+        if statement.loop is not None and not is_left_out(function, statement):
+            here = function.at(statement)
+            for call in statement.calls:
+                yield from calls.called(here.part(call), call)
+
+
 class _Calls:
     def __init__(self) -> None:
         self._seen: set[Scope] = set()
@@ -55,7 +65,7 @@ class _Calls:
             if isinstance(node, ast.Lambda):
                 for item in walk(node.body):
                     if isinstance(item, ast.Call):
-                        yield from self._called(source.part(item), item)
+                        yield from self.called(source.part(item), item)
             elif isinstance(node, ast.Call) and source.qualified == "functools.partial" and node.args:
                 yield from self.of(source.part(node.args[0]))
             else:
@@ -73,9 +83,10 @@ class _Calls:
             if not is_left_out(function, statement):
                 here = function.at(statement)
                 for call in statement.calls:
-                    yield from self._called(here.part(call), call)
+                    yield from self.called(here.part(call), call)
 
-    def _called(self, source: ValueSource, call: ast.Call) -> Iterator[ValueSource]:
+    def called(self, source: ValueSource, call: ast.Call) -> Iterator[ValueSource]:
+        """A call, and those that a function of the project makes which it calls."""
         yield source
         called = function_of(source, call.func)
         if called is not None:
@@ -117,14 +128,20 @@ def conversion(function: ValueSource) -> Conversion:
     """What a function does for each sample that it converts."""
     found = Conversion.GIVES_A_TUPLE if any(map(_gives_a_tuple, function.sources())) else Conversion.NOTHING_KNOWN
     for source in calls_of_function(function):
-        call = source.node
-        last = terminal(call) or "" if isinstance(call, ast.Call) else ""
-        if _RANDOM.match(source.qualified) or _DRAWS.search(last):
-            found |= Conversion.DRAWS
-        if _TOKENIZES.match(last):
-            found |= Conversion.TOKENIZES
-        elif _READS.match(last) and isinstance(call, ast.Call) and function_of(source, call.func) is None:
-            found |= Conversion.READS_FILES
+        found |= of_call(source)
+    return found
+
+
+def of_call(source: ValueSource) -> Conversion:
+    """What one call does."""
+    call, found = source.node, Conversion.NOTHING_KNOWN
+    last = terminal(call) or "" if isinstance(call, ast.Call) else ""
+    if _RANDOM.match(source.qualified) or _DRAWS.search(last):
+        found |= Conversion.DRAWS
+    if _TOKENIZES.match(last):
+        found |= Conversion.TOKENIZES
+    elif _READS.match(last) and isinstance(call, ast.Call) and function_of(source, call.func) is None:
+        found |= Conversion.READS_FILES
     return found
 
 

@@ -385,10 +385,18 @@ def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[Value
 def function_of(source: ValueSource, node: ast.expr) -> Place | None:
     """The function of the project that a name refers to."""
     name, place = dotted(node), source.place
+    if name is None and isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):  # ``Photos(path).read``
+        made = source.part(node.value).object
+        return Modules.of(place.file.project).method_of(made.file, made.owner, node.attr) if made is not None else None
     if name is None:
         return None
-    if name.startswith("self.") and name.count(".") == 1 and place.made is not None:
-        made = source.part(ast.Name("self", ast.Load())).object
+    if name.startswith("self.") and name.count(".") == 1:
+        outer: Scope | None = place.scope
+        while outer is not None and outer.owner is None:  # in a function inside a method
+            outer = outer.parent
+        made = source.part(ast.Name("self", ast.Load())).object if place.made is not None else None
+        if made is None and outer is not None and outer is not place.scope and outer.owner is not None:
+            made = MadeObject(place.file, outer.owner)
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
@@ -431,9 +439,9 @@ def _holds(source: ValueSource, test: ast.expr) -> bool | None:
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _compared(source, test)
     if isinstance(test, (ast.Name, ast.Attribute)):
-        known = _constants(source.part(test))
-        if known:
-            return bool(known[0]) if len(set(map(bool, known))) == 1 else None
+        answers = set(map(bool, _constants(source.part(test))))
+        if len(answers) == 1:
+            return answers.pop()
         word = (dotted(test) or "").rpartition(".")[2]
         return True if trains(word) else False if evaluates(word) else None
     return None
@@ -448,10 +456,9 @@ def _compared(source: ValueSource, test: ast.Compare) -> bool | None:
     if right.value is None:
         nones = {is_none(each.node) if each.is_known else None for each in source.part(test.left).sources()}
         return (is_equal is nones.pop()) if len(nones) == 1 and None not in nones else None
-    known = _constants(source.part(test.left))
-    if known:
-        answers = {(value == right.value) is is_equal for value in known}
-        return answers.pop() if len(answers) == 1 else None
+    answers = {(value == right.value) is is_equal for value in _constants(source.part(test.left))}
+    if len(answers) == 1:
+        return answers.pop()
     if isinstance(right.value, str) and (trains(right.value) or evaluates(right.value)):
         return trains(right.value) is is_equal
     return None

@@ -376,7 +376,7 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
     copies = sample_copies(context.file.project).get(context.file.path, {})
-    in_process = any(tensor.call in copies for tensor in found.tensors)
+    in_process = any(tensor.call in copies and not copies[tensor.call].in_workers for tensor in found.tensors)
     context.report(
         _fix(found, context),
         related=tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows),
@@ -401,7 +401,9 @@ def copies_of_samples(found: SampleCopy, context: Context) -> None:
     path, row = found.reader
     context.report(
         TENSORS.words("collated" if found.collated else "made on the way"),
-        message=TENSORS.texts["a tensor each"],
+        related=tuple(Related(*other, "makes another tensor of each sample") for other in found.others),
+        event=_IN_WORKERS if found.in_workers else "",
+        message=TENSORS.texts["a tensor each in workers" if found.in_workers else "a tensor each"],
         reader=TENSORS.texts["for a place" if row else "for a training"].format(place=context.where(path, row)),
     )
 

@@ -23,7 +23,6 @@ from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import string_of, walk
-from perflint.syntax.vocabulary import evaluates, trains
 from perflint.training.every import whole_number
 
 RULE = shipped()["PPF115"]
@@ -175,8 +174,6 @@ def _shuffling(call: ast.Call, at: Place, file: FileIndex) -> list[Located]:
         made, qualified = source.node, source.qualified
         if not isinstance(made, ast.Call) or qualified not in _SAMPLERS:
             return []  # it may group them
-        if _is_for_evaluation(source.place.statement):
-            continue
         position = _SAMPLERS[qualified]
         drawn = argument_of(made, "sampler", 1) if qualified == "paddle.io.BatchSampler" else None
         draws = asked(drawn, source.place).sources() if drawn is not None else ()
@@ -185,20 +182,6 @@ def _shuffling(call: ast.Call, at: Place, file: FileIndex) -> list[Located]:
         if (is_random or _is_true(made, position, source.place)) and not _is_small(made, size, source.place):
             found.append(Located(made, source.place))
     return sorted(found, key=lambda each: terminal(each.call) != "BatchSampler")
-
-
-def _is_for_evaluation(statement: Statement | None) -> bool:
-    """Whether a test says that a statement is not for training: the ``else`` of ``if mode == "train"``."""
-    for test, holds in statement.conditions if statement is not None else ():
-        compared = test if isinstance(test, ast.Compare) and len(test.ops) == 1 else None
-        inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-        is_turned = inner is not test or (compared is not None and isinstance(compared.ops[0], (ast.NotEq, ast.IsNot)))
-        words = [*names_in(inner), *(string_of(item) or "" for item in walk(inner) if isinstance(item, ast.Constant))]
-        if any(map(trains, words)) and holds is is_turned:
-            return True
-        if any(map(evaluates, words)) and not any(map(trains, words)) and holds is not is_turned:
-            return True
-    return False
 
 
 def _is_true(call: ast.Call, position: int, at: Place) -> bool:
@@ -254,14 +237,16 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
 def length_groups(found: RandomLengths, context: Context) -> None:
     """Report a sampler that puts samples of any length into one batch."""
     padding, (call, place) = found.padding, found.sampler
-    related = [Related(each.place.file.path, each.place.file.row(each.call), "likewise") for each in found.others]
+    pads, draws = (padding.file.path, padding.file.row(padding.node)), (place.file.path, place.file.row(call))
+    is_padding = context.node is not call
+    others = [(each.place.file.path, each.place.file.row(each.call), "likewise") for each in found.others]
+    other = (*draws, "draws samples of any length") if is_padding else (*pads, "pads each batch to its longest sample")
     has_helper = any(target.startswith("paddlenlp") for target in place.file.names.targets)
-    where = context.where(place.file.path, place.file.row(call))
     context.report(
         RULE.words("helper" if has_helper else ""),
-        related=tuple(related),
-        message="" if context.node is call else RULE.texts["at the padding"],
+        related=tuple(Related(*each) for each in (other, *others)),
+        message=RULE.texts["at the padding"] if is_padding else "",
         what=dotted(call.func) or "",
         pad=padding.text,
-        place=context.where(padding.file.path, padding.file.row(padding.node)) if context.node is call else where,
+        place=context.where(*(draws if is_padding else pads)),
     )

@@ -27,7 +27,9 @@ from perflint.training.steps import Point
 # Describes what draws batches from a loader, and what it costs that the loader has no workers.
 
 _FITS = {"paddle.Model.fit": "train_data", "paddle.Model.evaluate": "eval_data"}
-_TRAINS, _EVALUATED, _IN_MEMORY, _OTHER = "batch", "evaluated batch", "ready batch", "other batch"
+_EVALUATED, _OTHER = "evaluated batch", "other batch"
+_TRAINS = {Work.NONE: "ready batch", Work.ROWS: "batch of rows"}
+"""What happens at each batch of a training, by the work for a sample; else it is a batch."""
 _REPEATED = (Worth.TRAINS, Worth.EVALUATES_OFTEN)
 """What reads a dataset again and again."""
 RULE = shipped()["PPF101"]
@@ -57,7 +59,7 @@ def event(found: LoaderReading) -> str:
     if found.on_cpu or found.for_toy:
         return _OTHER
     if found.worth is Worth.TRAINS:
-        return _IN_MEMORY if found.work is Work.NONE else _TRAINS
+        return _TRAINS.get(found.work, "batch")
     return _EVALUATED if found.worth is Worth.EVALUATES_OFTEN and found.work is Work.SOME else _OTHER
 
 

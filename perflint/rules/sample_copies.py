@@ -1,4 +1,4 @@
-"""PPF106 for training loaders without workers: what copies each sample to the device by itself."""
+"""PPF106 for training loaders: what makes a tensor of each sample, in the process that trains or in workers."""
 
 from __future__ import annotations
 
@@ -22,52 +22,67 @@ RULE = shipped()["PPF106"]
 _TO_TENSOR = re.compile(r"paddle\.to_tensor$|paddle\.vision\.transforms\.(?:functional\.)?to_tensor$")
 
 
+_MOST_OTHERS = 8
+"""How many other calls of the same loader a finding names."""
+
+
 @dataclass(frozen=True)
 class SampleCopy:
-    """A call that creates a tensor of each sample in the process that trains.
+    """A call that creates a tensor of each sample.
 
     ``reader``: where the training draws from the loader, by path and row, ``""`` and 0 if unknown. ``collated``: the
-    collating function does it, for one sample after the other.
+    collating function does it, for one sample after the other. ``in_workers``: worker processes do it, on the CPU.
+    ``others``: what else does so for the same loader.
     """
 
     call: ast.Call
     reader: tuple[str, int]
     collated: bool
+    in_workers: bool
+    others: tuple[tuple[str, int], ...]
 
 
 @query
 def sample_copies(project: Project) -> Mapping[str, Mapping[ast.Call, SampleCopy]]:
-    """These calls, by path: the first one for the samples of each loader, and the first one that collates them."""
+    """These calls, by path: the first one for the samples of each loader, and the first one that collates them.
+
+    For a loader with workers it is the first of all.
+    """
     found: dict[str, dict[ast.Call, SampleCopy]] = {}
     for file in project.mentions.of("DataLoader"):
         if file.is_quiet or file.is_foreign or file.is_offline:
             continue
         for scope, statement, call in file.calls_named("DataLoader"):
             at = Place(file, scope)
-            if file.names.qualified(call.func) != LOADER or 0 not in workers_of(call, at.before(statement)):
+            if file.names.qualified(call.func) != LOADER:
                 continue
-            made = list(_made(call, at.before(statement)))
+            made = [*_made(call, at.before(statement))]
             read = reading(at, statement, call) if made else None
             if read is None or read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy:
                 continue
-            for source, collated in made:
-                assert isinstance(source.node, ast.Call)
-                here = SampleCopy(source.node, (read.path, read.line), collated)
-                found.setdefault(source.place.file.path, {}).setdefault(source.node, here)
+            in_workers = 0 not in workers_of(call, at.before(statement))
+            parts = [made] if in_workers else [[each for each in made if each[1] is kind] for kind in (False, True)]
+            for (first, collated), *rest in filter(None, parts):
+                assert isinstance(first.node, ast.Call)
+                others = dict.fromkeys((each.place.file.path, each.place.file.row(each.node)) for each, _ in rest)
+                others.pop((first.place.file.path, first.place.file.row(first.node)), None)
+                where = (read.path, read.line)
+                here = SampleCopy(first.node, where, collated, in_workers, (*others,)[:_MOST_OTHERS])
+                known = found.setdefault(first.place.file.path, {})
+                if first.node not in known or known[first.node].in_workers:
+                    known[first.node] = here
     return found
 
 
 def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
-    """The first call that makes a tensor of a sample in the dataset of a loader, and the first one when collating."""
+    """The calls that make a tensor of a sample in the dataset of a loader, and those when collating."""
     dataset, collate = argument_of(call, "dataset", 0), argument_of(call, "collate_fn", 8)
-    inside = calls_of_dataset(asked(dataset, at)) if dataset is not None else ()
-    first = next((each for each in inside if _copies(each)), None)
-    if first is not None:
-        yield first, False
-    calls = calls_of_function(asked(collate, at)) if collate is not None else ()
-    first = next((each for each in calls if _copies(each) and _is_for_each(each.node, each.place.file)), None)
-    if first is not None:
-        yield first, True
+    for each in calls_of_dataset(asked(dataset, at)) if dataset is not None else ():
+        if _copies(each):
+            yield each, False
+    for each in calls_of_function(asked(collate, at)) if collate is not None else ():
+        if _copies(each) and _is_for_each(each.node, each.place.file):
+            yield each, True
 
 
 def _copies(source: ValueSource) -> bool:

@@ -85,7 +85,7 @@ class Loading:
         place, call = self.made.place, self.made.call
         if loads_from_memory(place, call):
             return False
-        return work_of(argument_of(call, "dataset", 0), place) is not Work.NONE
+        return work_of(argument_of(call, "dataset", 0), place) not in (Work.NONE, Work.ROWS)
 
 
 Choice = tuple[Loading, ...]
