@@ -1,0 +1,227 @@
+"""PPF509: a backward pass that also computes the gradients of a network whose optimizer clears them unused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from perflint.catalogue import shipped
+from perflint.findings import Related
+from perflint.flow.sources import sources
+from perflint.index.project import Place
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
+from perflint.query import query
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, arguments_of
+from perflint.syntax.scopes import Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point
+
+RULE = shipped()["PPF509"]
+_STEPS, _CLEARS = frozenset({"step", "minimize"}), frozenset({"clear_grad", "clear_gradients"})
+_CUTS = frozenset({"detach", "numpy", "item", "tolist", "clone_detached"})
+"""Methods whose result has no graph."""
+_FREEZES = ("stop_gradient", "requires_grad", "trainable", "no_grad", "freeze")
+"""Words of code that decides which weights get gradients."""
+_PARAMETERS = 1
+"""The position of ``parameters`` in most optimizers; they are given by name nearly always."""
+
+# Finds which networks an optimizer trains, which of them a loss goes through, and what becomes of their gradients.
+
+Networks = frozenset[ast.expr]
+"""Networks by what creates them."""
+
+
+class _Act(NamedTuple):
+    """Something that computes, uses or clears gradients: ``kind`` is the name of the method; whose gradients."""
+
+    statement: Statement
+    call: ast.Call
+    kind: str
+    networks: Networks
+
+
+class Dropped(NamedTuple):
+    """Networks whose gradients are dropped: as written, the rows of their calls, and who clears them.
+
+    ``comes_first``: the networks that are trained then get their results, so these could be detached.
+    """
+
+    names: tuple[str, ...]
+    rows: tuple[int, ...]
+    cleared: ast.Call
+    comes_first: bool
+
+
+@query
+def dropped(at: Place) -> dict[ast.Call, Dropped]:
+    """What each backward pass of a function computes in vain, as far as the function itself shows all of it."""
+    acts = _acts(at)
+    stepped = [act for act in acts if act.kind in _STEPS]
+    if len({act.networks for act in stepped}) < 2 or not all(act.networks for act in stepped):
+        return {}
+    if any(word in ast.unparse(each.node) for each in at.scope.statements for word in _FREEZES):
+        return {}
+    found = {}
+    passes = [number for number, act in enumerate(acts) if act.kind == "backward"]
+    for number, following in zip(passes, [*passes[1:], len(acts)], strict=True):
+        trained = frozenset[ast.expr]().union(*(act.networks for act in acts[number:following] if act.kind in _STEPS))
+        others = frozenset[ast.expr]().union(*(act.networks for act in stepped)) - trained
+        later = [*acts[number + 1 :], *acts[:number]]
+        if trained and others and (one := _dropped_by(acts[number], trained, others, later, at)) is not None:
+            found[acts[number].call] = one
+    return found
+
+
+def _acts(at: Place) -> list[_Act]:
+    """The backward passes of a function, the steps of optimizers, and what clears gradients, in order."""
+    found = []
+    for statement in at.scope.statements:
+        for call in statement.calls:
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            kind, receiver = call.func.attr, call.func.value
+            if kind == "backward":
+                found.append(_Act(statement, call, kind, frozenset()))
+            elif kind in _STEPS | _CLEARS:
+                networks = _of_optimizer(receiver, at.before(statement))
+                if networks is None and kind in _STEPS and call.args:  # scaler.step(optimizer)
+                    networks = _of_optimizer(call.args[0], at.before(statement))
+                if networks is None and kind in _CLEARS:
+                    networks = _created(receiver, at.before(statement))
+                if networks is not None:
+                    found.append(_Act(statement, call, kind, networks))
+    return sorted(found, key=lambda act: act.statement.start)
+
+
+def _of_optimizer(node: ast.expr, at: Place) -> Networks | None:
+    """The networks whose parameters an optimizer gets; empty if it gets others, too; None if it is none."""
+    networks: set[ast.expr] = set()
+    is_optimizer = False
+    for source in sources(node, at):
+        call = source.node
+        if not (isinstance(call, ast.Call) and source.qualified.startswith("paddle.optimizer.")):
+            continue
+        if ".lr." in source.qualified:
+            return None
+        is_optimizer = True
+        given = argument_of(call, "parameters", _PARAMETERS) or argument_of(call, "parameter_list", _PARAMETERS)
+        owners = [
+            item.func.value
+            for item in (walk(given) if given is not None else ())
+            if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "parameters"
+        ]
+        if not owners:
+            return frozenset()
+        networks.update(each.node for owner in owners for each in source.part(owner).sources())
+    return frozenset(networks) if is_optimizer else None
+
+
+def _created(node: ast.expr, at: Place) -> Networks:
+    return frozenset(each.node for each in sources(node, at))
+
+
+def _dropped_by(act: _Act, trained: Networks, others: Networks, later: Sequence[_Act], at: Place) -> Dropped | None:
+    """What a backward pass computes for networks that the next step does not train, if that is cleared unused."""
+    assert isinstance(act.call.func, ast.Attribute)
+    names, rows, is_behind = dict[str, None](), list[int](), False
+    cleared: ast.Call | None = None
+    for statement, call, networks in _run_before(act, at, others):
+        follows = next((each for each in later if each.kind != "backward" and each.networks & networks), None)
+        if follows is None or follows.kind not in _CLEARS:
+            return None  # the next step of its optimizer adds them to its own
+        cleared = cleared or follows.call
+        names[dotted(call.func) or ""] = None
+        rows.append(at.file.row(call))
+        reading = {name for value in arguments_of(call) for name in _with_graph(value)}
+        is_behind = is_behind or any(True for _ in _calls_before(reading, statement, at, trained))
+    if cleared is None:
+        return None
+    return Dropped(tuple(names), tuple(dict.fromkeys(sorted(rows))), cleared, not is_behind)
+
+
+def _run_before(act: _Act, at: Place, wanted: Networks) -> Iterator[tuple[Statement, ast.Call, Networks]]:
+    """The calls of some networks that a loss goes through."""
+    assert isinstance(act.call.func, ast.Attribute)
+    own = {*_with_graph(act.call.func.value), *(name for value in act.call.args for name in _with_graph(value))}
+    yield from _calls_before(own, act.statement, at, wanted)
+
+
+def _calls_before(
+    names: set[str], before: Statement, at: Place, wanted: Networks
+) -> Iterator[tuple[Statement, ast.Call, Networks]]:
+    """The calls of some networks from which names get values with a graph, the last ones first."""
+    needed = set(names)
+    for statement in sorted(at.scope.statements, key=lambda each: each.start, reverse=True):
+        if statement.start >= before.start or statement.loop is not before.loop:
+            continue
+        bound = bound_by(statement.node)
+        if needed.isdisjoint(bound):
+            continue
+        value = getattr(statement.node, "value", None)
+        if not isinstance(value, ast.expr):
+            continue
+        is_always = not any(isinstance(link.node, ast.If) and link not in [*before.around] for link in statement.around)
+        if is_always and not isinstance(statement.node, ast.AugAssign):
+            needed -= set(bound)
+        needed |= _with_graph(value)
+        for call in _graph_calls(value):
+            networks = _created(call.func, at.before(statement)) & wanted
+            if networks:
+                yield statement, call, networks
+
+
+def _with_graph(value: ast.expr) -> set[str]:
+    """The names in an expression from which its value may get a graph."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call) and terminal(node) in _CUTS:
+            continue
+        name = dotted(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if name is not None:
+            found.add(name)
+            continue
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _graph_calls(value: ast.expr) -> Iterator[ast.Call]:
+    """The calls in an expression whose result keeps its graph."""
+    waiting: list[ast.AST] = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Call):
+            if terminal(node) in _CUTS:
+                continue
+            yield node
+        waiting += ast.iter_child_nodes(node)
+
+
+# PPF509: the finding.
+
+
+def _in_vain(point: Point) -> Iterator[ast.Call]:
+    calls = [call for call in point.statement.calls if terminal(call) == "backward"]
+    found = dropped(point.place.function) if calls else {}
+    return (call for call in calls if call in found)
+
+
+@rule(RULE.code, at=At.STEP, find_at=_in_vain)
+def dropped_gradients(call: ast.Call, context: Context) -> None:
+    """Report ``generator_loss.backward()`` if it also computes gradients of the discriminator, which it drops."""
+    found = dropped(context.here.function)[call]
+    case = "first" if found.comes_first else ""
+    names = ", ".join(f"`{name}`" for name in found.names)
+    related = (
+        *(Related(context.file.path, row, "the loss goes through it here") for row in found.rows),
+        Related(context.file.path, context.file.row(found.cleared), "its gradients are cleared here, unused"),
+    )
+    event = "pass through another network" if found.comes_first else "gradients of another network"
+    context.report(
+        RULE.words(case), related=related, event=event, names=names, row=str(context.file.row(found.cleared))
+    )
