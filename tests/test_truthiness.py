@@ -612,3 +612,13 @@ def test_a_loop_inside_a_step_may_end_some_passes_late(test: str, change: str, i
     assert (finding.impact.level is ImpactLevel.LOW) is is_needed
     assert ("after every few passes" in finding.message) is not is_needed
     assert is_needed or finding.impact.reason.startswith("a wait for the device several times at each step")
+
+
+def test_items_of_a_tensor_that_a_loop_tests() -> None:
+    ends = only("for end in y.cumsum():\n    if end >= 9:\n        break\n    x = x * 2")
+    pair = only("for at, (a, b) in enumerate(y.cumsum()):\n    if b > a:\n        x = x * 2")
+    for finding in (ends, pair):
+        assert "iterate over a list of numbers" in finding.message
+        assert finding.impact is not None
+        assert finding.impact.level > ImpactLevel.LOW
+    assert "iterate over" not in only("for part in [x, y]:\n    if part.sum() > 9:\n        break").message

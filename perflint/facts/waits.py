@@ -192,7 +192,7 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     """Why the host has to know the test of an ``if``."""
     leaves = _LEAVES_MODEL if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
-    if ends_a_loop_inside(point):
+    if ends_a_loop_inside(point) or asks_an_item(point, statement.test):
         return ""
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
@@ -216,7 +216,23 @@ def ends_a_loop_inside(point: Point) -> bool:
         return statement is not point.loop and not is_exact and not _trains(statement)
     if not isinstance(statement, ast.If) or loop is None or loop is point.loop or statement.orelse:
         return False
+    if asks_an_item(point, statement.test):
+        return False
     return isinstance(statement.body[-1], ast.Break) and _only_tells(statement.body[:-1])
+
+
+def asks_an_item(point: Point, test: ast.expr) -> bool:
+    """Whether a test asks for an item of a tensor that a loop iterates over: the loop can have a list of numbers."""
+    names = (item for item in walk(test) if isinstance(item, ast.Name))
+    drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
+    return any(_is_tensor_of(point, held) for held in drawn if held is not None)
+
+
+def _is_tensor_of(point: Point, held: ValueSource) -> bool:
+    loop = held.place.statement
+    here = points_of(point.file).get(loop.node) if loop is not None else None
+    kind = Evaluator(point.file, here.full_env).kind(held.node) if here is not None else None
+    return kind is not None and kind.is_tensor and not (kind.guess or kind.items)
 
 
 def _moved_by(node: ast.stmt) -> Iterator[str]:

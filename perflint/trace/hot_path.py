@@ -36,7 +36,7 @@ from perflint.trace.step_trace import (
     summary_of,
 )
 from perflint.training import evidence
-from perflint.training.clues import Clues, clues_ahead, is_worth_a_look
+from perflint.training.clues import Clues, clues_ahead, has_parts_worth_a_look, is_worth_a_look
 from perflint.training.intent import only_predicts
 from perflint.training.live import live
 from perflint.training.step_loops import Reads, forward_passes, optimizer_steps, step_functions
@@ -127,7 +127,7 @@ class _HotPath:
             led_from = (step.path, step.line) if step.line else step.led_from
             # a step certainly runs it, with gradients or without
             way = replace(alone, sure=alone.sure or way.sure, led_from=led_from)
-            is_worth_it = is_worth_a_look(at, self._clues)
+            is_worth_it = is_worth_a_look(at, self._clues) or has_parts_worth_a_look(at, self._clues)
         else:
             is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
         if is_worth_it and (way.sure or not (way.forward and self._clues.sure)):
