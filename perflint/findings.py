@@ -204,6 +204,8 @@ class StepVerdict:
         inside: the waits that Paddle makes itself, which stay; ``made_by`` what of Paddle: ``GradScaler.step``.
         assumed: calls that may run one of several functions, of which the one with most waits counts.
         unknown: the calls that could not be followed, which may wait as well.
+        needed: the waits for values that the host needs to go on, which stay.
+        carried: copies of what the host computes from values that it reads: they go with these reads.
     """
 
     plan: tuple[StepEdit, ...]
@@ -214,6 +216,8 @@ class StepVerdict:
     unknown: tuple[Row, ...]
     made_by: tuple[str, ...] = ()
     assumed: tuple[RunsOne, ...] = ()
+    needed: tuple[Row, ...] = ()
+    carried: tuple[Row, ...] = ()
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

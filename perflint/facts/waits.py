@@ -334,9 +334,8 @@ def _becomes_a_size(point: Point, node: ast.expr) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name) or not _is_part_of_number(statement.value, node):
         return False
-    known = points_of(point.file)
-    later = (known.get(statement.node) for statement in _loads_after(point, target.id))
-    return any(_is_a_size_in(reader, target.id) for reader in later if reader is not None)
+    later = (Point(reader, point.scope, None, {}, None, point.file) for reader in _loads_after(point, target.id))
+    return any(_is_a_size_in(reader, target.id) for reader in later)
 
 
 def _loads_after(point: Point, name: str) -> Iterator[Statement]:

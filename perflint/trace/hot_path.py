@@ -28,10 +28,12 @@ from perflint.trace.step_trace import (
     Repeat,
     Seen,
     StepCall,
+    StepTrace,
     Summary,
     flow_around,
     of_loop,
     outermost_loops,
+    reached,
     seen_around,
     summary_of,
 )
@@ -43,6 +45,20 @@ from perflint.training.step_loops import Reads, forward_passes, optimizer_steps,
 from perflint.training.steps import Point, Step, points_of, reads_of
 
 _NO_CLUES = Clues()
+
+
+def note(trace: StepTrace) -> None:
+    """Store the points of what a trace reaches, if no analysis has, for questions about what its events wait for."""
+    _note(trace.place, seen_around(trace.place), ())
+    for each in reached(trace.nodes):
+        _note(each.function, each.seen, each.told)
+
+
+def _note(at: Place, seen: Iterable[Seen], told: Told) -> None:
+    points = points_of(at.file)
+    for each in seen:
+        made = Point(each.statement, at.scope, None, each.env, each.loop, at.file, (told,))
+        points.setdefault(each.statement.node, made)
 
 
 @phase("step loops")
