@@ -215,6 +215,8 @@ class StepVerdict:
         assumed: calls that may run one of several functions, of which the one with most waits counts.
         left_off: the tests of which the arms count that run by default.
         unknown: the calls that could not be followed, which may wait as well.
+        needed: the waits for values that the host needs to go on, which stay.
+        carried: copies of what the host computes from values that it reads: they go with these reads.
     """
 
     plan: tuple[StepEdit, ...]
@@ -226,6 +228,8 @@ class StepVerdict:
     made_by: tuple[str, ...] = ()
     assumed: tuple[RunsOne, ...] = ()
     left_off: tuple[LeftOff, ...] = ()
+    needed: tuple[Row, ...] = ()
+    carried: tuple[Row, ...] = ()
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

@@ -91,6 +91,19 @@ def test_size_that_the_values_decide(body: str) -> None:
         ("return paddle.arange(y.max() + 1)", "a size"),
         ("return x.reshape([mask.astype('int64').sum(), -1])", "a size"),
         ("return self.cut(loss, y.max())", "a bound of the slice"),
+        (
+            "ends = paddle.cumsum(mask.sum(axis=1))\nfor end in ends:\n    x[:, :end].sum()\nreturn x",
+            "a bound of the slice",
+        ),
+        (
+            "for at, end in enumerate(paddle.argmax(x, axis=1)):\n    loss[at, :end] = 0\nreturn loss",
+            "a bound of the slice",
+        ),
+        ("for part, end in zip(x, y.max(axis=1)):\n    loss += part[:end].sum()\nreturn loss", "a bound of the slice"),
+        (
+            "for span in paddle.to_tensor(self.spans):\n    a, b = span\n    x[:, a:b] = 0\nreturn x",
+            "a bound of the slice",
+        ),
     ],
 )
 def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
@@ -112,6 +125,9 @@ def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
         "return one_hot(y.max(), 3)",
         "return self.masked(x, y, 9)",
         "for n in self.sizes:\n    x = x[:, :n]\nreturn x",
+        "for n in [x.shape[0], 4]:\n    x = x[:, :n]\nreturn x",
+        "ns = [4, int(y.max())]\nfor n in ns:\n    x = x[:, :n]\nreturn x",
+        "for at, part in enumerate(y.argsort()):\n    x = x[:, :at]\nreturn x",
         "return self.cut(loss, y.max()) + self.cut(loss, y.shape[0])",
     ],
 )

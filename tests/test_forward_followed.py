@@ -304,3 +304,63 @@ def test_choice_among_other_things_than_layers_is_not_known() -> None:
 def test_choice_among_very_many_layers_is_not_known() -> None:
     more = "".join(f"\n\nclass Loss{number}(nn.Layer):\n    pass\n" for number in range(30))
     assert chosen("getattr(losses, cfg.type)", LOSSES + more) == []
+
+
+TRAINED = """\
+import paddle
+from paddle import nn
+
+
+class Embedding(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Embedding(9, 8)
+
+    def forward(self, ids):
+        return self.first(ids if ids[0][0] == 0 else ids + 1).sum(axis=1)
+
+
+class Encoder(nn.Layer):
+    def __init__(self, embedding):
+        super().__init__()
+        {keep}
+
+    def forward(self, ids):
+        return {run}
+
+
+class Classifier(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.encoder = Encoder(Embedding())
+
+    def forward(self, ids):
+        return self.encoder(ids)
+
+
+def train(loader, optimizer):
+    model = {model}
+    for ids in loader:
+        loss = model(paddle.to_tensor(ids)).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "run"),
+    [
+        ("self.embedding = embedding", "self.embedding(ids)"),
+        ("self.parts = nn.LayerList([Embedding()])", "self.parts[0](ids)"),
+    ],
+)
+def test_a_step_is_followed_to_a_layer_inside_layers_where_nothing_waits(keep: str, run: str) -> None:
+    text = TRAINED.format(keep=keep, run=run, model="Classifier()")
+    found = [finding for finding in check(text) if finding.code == "PPF203"]
+    assert [finding.confidence for finding in found] == [Confidence.MEDIUM]
+
+
+def test_a_layer_that_no_step_is_known_to_train_shows_nothing_of_its_arguments() -> None:
+    text = TRAINED.format(keep="self.embedding = embedding", run="self.embedding(ids)", model="make()")
+    assert [finding for finding in check(text) if finding.code == "PPF203"] == []

@@ -343,3 +343,66 @@ def test_a_property_that_makes_the_model_does_not_run_when_the_model_does() -> N
             train(config.model, loader, optimizer)
         """
     )
+
+
+HANDED_AS_OPTIONS = {
+    "attack.py": """\
+class Attack:
+    def __init__(self, model):
+        self.model = model
+
+    def __call__(self, x, y):
+        if (self.model(x).argmax() == y).item():  #: PPF201
+            return x
+        return x + 1
+""",
+    "train.py": """\
+import paddle
+from attack import Attack
+
+
+def train(model, loader, path=None, **options):
+    attack = options{read}
+    optimizer = options["optimizer"]
+    for x, y in loader:
+        loss = model(attack(x, y)).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+
+def main(model, loader):
+    attack = Attack(model)
+    optimizer = paddle.optimizer.Adam(parameters=model.parameters())
+    {hand}
+""",
+}
+
+
+@pytest.mark.parametrize("read", ['["attack"]', '.get("attack", None)', '.pop("attack")'])
+@pytest.mark.parametrize(
+    "hand",
+    [
+        "train(model, loader, attack=attack, optimizer=optimizer)",
+        'given = {"attack": attack, "optimizer": optimizer}\n    train(model, loader, path="a", **given)',
+        "given = dict(attack=Attack(model), optimizer=optimizer)\n    train(model, loader, **given)",
+        'train(model, loader, **{"attack": attack}, optimizer=optimizer)',
+    ],
+)
+def test_an_object_among_the_options_of_a_function(hand: str, read: str) -> None:
+    program = HANDED_AS_OPTIONS["train.py"].replace("{read}", read).replace("{hand}", hand)
+    expect_reads({**HANDED_AS_OPTIONS, "train.py": program})
+
+
+def test_a_parameter_that_a_dict_is_unpacked_for() -> None:
+    hand = 'given = {"attack": Attack(model), "optimizer": 1}\n    train(model, loader, **given)'
+    program = HANDED_AS_OPTIONS["train.py"].replace("path=None, **options", "attack=None, optimizer=None")
+    program = program.replace("attack = options{read}", "pass").replace('optimizer = options["optimizer"]', "pass")
+    expect_reads({**HANDED_AS_OPTIONS, "train.py": program.replace("{hand}", hand)})
+
+
+def test_options_that_nobody_is_known_to_hand_over() -> None:
+    program = HANDED_AS_OPTIONS["train.py"].replace("{read}", '["attack"]')
+    quiet = {"attack.py": HANDED_AS_OPTIONS["attack.py"].replace("  #: PPF201", "")}
+    expect_reads({**quiet, "train.py": program.replace("{hand}", "train(model, loader, **make(attack, optimizer))")})
+    expect_reads({**quiet, "train.py": program.replace("{hand}", "train(model, loader, defence=attack)")})

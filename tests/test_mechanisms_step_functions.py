@@ -423,3 +423,26 @@ def test_what_a_step_samples_to_show_it() -> None:
     expect_reads(SAMPLER.format(mark="", draw="steps = 1", after=DRAW))
     by_layer = SAMPLER.replace("Uniform:", "Uniform(paddle.nn.Layer):")
     expect_reads(by_layer.format(mark="", draw="sampler.sample(8, losses)", after="pass"))
+
+
+def test_the_methods_that_a_sampler_samples_with() -> None:
+    sampler = """
+class Caps:
+    def rsample(self, losses):
+        scale = self.{helper}(losses)
+        return scale
+
+    def {helper}(self, losses):
+        return losses.max().item(){mark}
+
+
+"""
+    text = SAMPLER.format(mark="", draw="steps = Caps().rsample(losses)", after="pass")
+    at = text.index("class Uniform")
+    for helper in ("_sample_by_rejection", "__sample_w"):
+        expect_reads(text[:at] + sampler.format(helper=helper, mark="  #: PPF201").lstrip() + text[at:])
+    # What is not assigned may show samples, and a function of something else may evaluate.
+    shown = sampler.replace("scale = self.{helper}(losses)", "self.{helper}(losses)").replace(
+        "return scale", "return 1"
+    )
+    expect_reads(text[:at] + shown.format(helper="_sample_images", mark="").lstrip() + text[at:])

@@ -266,7 +266,7 @@ def test_the_text() -> None:
         """\
         train.py, train
         Verdict: likely held up by waits, at 3 places of each step.
-          1. remove the waits at train.py:8, 21: at most 15% of the step
+          1. remove the waits at net.py:11 and train.py:8, 21: at most 21% of the step
         13  for step, (x, y) in enumerate(loader)  -- each iteration is a step
         14    net(x)  -- Net.forward of net.py
         11      (x > 0).any()  -- decides by a tensor: waits for the device

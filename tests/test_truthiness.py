@@ -575,3 +575,50 @@ def test_no_where_for_a_test_that_keeps_a_division_from_zero(body: str, divisor:
     assert fix is not None
     assert fix.edits == ()
     assert f"`{divisor}.clip(min=...)`" in fix.reason
+
+
+REJECTING = """
+class Caps:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def rsample(self):
+        return self._sample_until_all_fit()
+
+    def _sample_until_all_fit(self):
+        left = paddle.ones_like(self.scale) == 1
+        while {test}:
+            {change}
+        return self.scale
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "change", "is_needed"),
+    [
+        ("left.any()", "left = left & (paddle.rand(left.shape) < 0.5)", False),
+        ("left.sum() != 0", "left[paddle.rand(left.shape) < 0.5] = False", False),
+        ("left.sum() > 9", "left = left * 0.5", True),
+        ("left.sum() > 9", "left -= 1", True),
+    ],
+)
+def test_a_loop_inside_a_step_may_end_some_passes_late(test: str, change: str, is_needed: bool) -> None:
+    caps = REJECTING.format(test=test, change=change)
+    step = in_step("loss = loss * Caps(x).rsample().mean()\nloss.backward()").replace(
+        "import paddle\n", f"import paddle\n{caps}\n"
+    )
+    (finding,) = found(step)
+    assert finding.impact is not None
+    assert (finding.impact.level is ImpactLevel.LOW) is is_needed
+    assert ("after every few passes" in finding.message) is not is_needed
+    assert is_needed or finding.impact.reason.startswith("a wait for the device several times at each step")
+
+
+def test_items_of_a_tensor_that_a_loop_tests() -> None:
+    ends = only("for end in y.cumsum():\n    if end >= 9:\n        break\n    x = x * 2")
+    pair = only("for at, (a, b) in enumerate(y.cumsum()):\n    if b > a:\n        x = x * 2")
+    for finding in (ends, pair):
+        assert "iterate over a list of numbers" in finding.message
+        assert finding.impact is not None
+        assert finding.impact.level > ImpactLevel.LOW
+    assert "iterate over" not in only("for part in [x, y]:\n    if part.sum() > 9:\n        break").message

@@ -442,3 +442,44 @@ def test_a_fallback_that_a_configuration_file_may_replace(tmp_path: Path, key: s
     (trace,) = traces(opened({path: Source(path, text)}, settings))
     step = modelled(trace)
     assert [step.events[key].event.row for key in sorted(step.waits)] == ([15, 21] if waits else [21])
+
+
+def _rows_to_edit(found: StepVerdict) -> set[int]:
+    """The rows of the waits that a plan removes."""
+    return {row for edit in found.plan if edit.kind == "waits" for _, row in edit.rows}
+
+
+def test_a_wait_for_a_value_that_the_host_needs_stays() -> None:
+    found = verdict(_trace(in_step("z = paddle.zeros([int(y.max()), 4])\nloss.backward()\nkept = loss.item()")))
+    assert _rows_to_edit(found) == {14}
+    assert found.needed == (("train.py", 12),)
+    assert "  Stays: 1 wait for a value that the host needs, at train.py:12" in [*verdict_lines(found, {})]
+    assert verdict_json(found, {})["needed"] == [{"path": "train.py", "row": 12}]
+
+
+def test_every_wait_that_pays_off_together_with_others_is_in_the_plan() -> None:
+    text = in_step("loss.backward()\na = loss.item()\nb = loss.item()")
+    shown = {text[: finding.start].count("\n") + 1 for finding in check(text, "PPF201")}
+    assert shown <= _rows_to_edit(verdict(_trace(text))) == {13, 14}
+
+
+@pytest.mark.parametrize(
+    ("compute", "goes"),
+    [
+        ("paths = search(costs)", True),
+        ("paths = np.zeros([4, 4])\nfind(paths, costs)", True),
+        ("paths = costs\npaths = search(paths)", True),
+        ("paths = search(costs.shape)", False),
+        ("paths = search(args.paths)", False),
+    ],
+)
+def test_what_the_host_computes_from_a_read_goes_back_with_it(compute: str, goes: bool) -> None:
+    body = f"loss.backward()\ncosts = x.numpy()\n{compute}\nkept = paddle.to_tensor(paths)"
+    text = in_step(body).replace(
+        "import paddle\n", "import numpy as np\nimport paddle\nfrom paths import find, search\n", 1
+    )
+    found = verdict(_trace(text))
+    copy = ("train.py", text[: text.index("kept = ")].count("\n") + 1)
+    assert (copy in found.carried) is goes
+    assert (copy[1] in _rows_to_edit(found)) is not goes
+    assert any("Goes with reads" in line for line in verdict_lines(found, {})) is goes

@@ -27,6 +27,7 @@ from perflint.run.engine import undisturbed
 from perflint.run.sources_then import RunReads, is_other_code, sources_then
 from perflint.text.source import Source
 from perflint.trace.difference import SeenEvent, differences
+from perflint.trace.hot_path import note
 from perflint.trace.started import Programs, programs_of
 from perflint.trace.step_trace import StepTrace, reached, traces
 
@@ -62,7 +63,10 @@ def _found(batch: Batch) -> Iterator[Programs]:
     """The programs of each project that was read."""
     for sources in split(batch.sources).projects:
         project = opened(sources, batch.settings)
-        yield programs_of(project, traces(project), _lines(sources, batch), is_whole=batch.settings.whole_project)
+        found = list(traces(project))
+        for trace in found:
+            note(trace)
+        yield programs_of(project, found, _lines(sources, batch), is_whole=batch.settings.whole_project)
 
 
 def _lines(sources: Mapping[str, Source], batch: Batch) -> Mapping[str, Sequence[LaunchLine]]:

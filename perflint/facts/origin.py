@@ -12,14 +12,14 @@ from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex, Place
-from perflint.paddle.call_results import LOOPED
+from perflint.paddle.call_results import HOST_ATTRIBUTES, LOOPED
 from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
 
@@ -57,6 +57,15 @@ def origin(node: ast.expr, point: Point) -> Origin:
     ``tensor``: a tensor of this step; ``host``: something else computed on the host.
     """
     return _Tracer(point).origin(node, point.statement)
+
+
+def _used_for_values(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression without those that are only asked for their shape, or the like, as by ``x.shape``."""
+    waiting = [node]
+    for item in waiting:  # grows in the loop
+        yield item
+        is_form = isinstance(item, ast.Attribute) and item.attr in HOST_ATTRIBUTES
+        waiting += () if is_form else children(item)
 
 
 def is_read_back(node: ast.expr, point: Point) -> bool:
@@ -104,13 +113,13 @@ class _Tracer:
             return self._item(node, at)
         return self._call(node, at) if isinstance(node, ast.Call) else Origin(UNKNOWN)
 
-    def reads_device(self, node: ast.expr, at: Statement, seen: set[str]) -> bool:
+    def reads_device(self, node: ast.expr, at: Statement, seen: set[tuple[str, ast.stmt]]) -> bool:
         """Whether an expression of a statement reads a tensor, or the values of the names in it did."""
-        for item in walk(node):
+        for item in _used_for_values(node):
             if isinstance(item, ast.Call) and self._takes_tensor(item, at):
                 return True
-            if isinstance(item, ast.Name) and item.id not in seen:
-                seen.add(item.id)
+            if isinstance(item, ast.Name) and (item.id, at.node) not in seen:
+                seen.add((item.id, at.node))
                 if self._kind(item, at).is_tensor or any(
                     self.reads_device(value, where, seen) for value, where in self._given(item.id, at)
                 ):
@@ -130,8 +139,11 @@ class _Tracer:
                 yield binding.value, binding.statement
         for statement in self._scope.statements:
             for call in statement.calls if statement.start < at.start else ():
-                if isinstance(call.func, ast.Attribute) and call.func.attr in _PUTS and dotted(call.func.value) == name:
-                    yield from ((value, statement) for value in _values(call))
+                is_put = isinstance(call.func, ast.Attribute) and call.func.attr in _PUTS
+                is_put = is_put and isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name
+                is_filled = isinstance(statement.node, ast.Expr) and name in map(dotted, call.args)
+                if is_put or is_filled:  # ``find_paths(paths, costs)``
+                    yield from ((value, statement) for value in _values(call) if dotted(value) != name)
 
     def _kind(self, node: ast.expr, at: Statement) -> Kind:
         point = points_of(self._file).get(at.node, self._point)

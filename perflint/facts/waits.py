@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from perflint.facts.paddle_calls import is_exchange
@@ -14,7 +15,7 @@ from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked
 from perflint.index.kinds import Kind
 from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
-from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.names import dotted, dotted_names, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Scope, Statement, leaf, operands, own_parts, terminal
@@ -154,7 +155,8 @@ def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):
         return _needed_to_branch(point, statement, forward)
-    is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
+    is_test = isinstance(statement, ast.While) and not (forward or ends_a_loop_inside(point))
+    is_test = is_test or isinstance(statement, ast.Assert)
     return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
 
 
@@ -190,7 +192,7 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     """Why the host has to know the test of an ``if``."""
     leaves = _LEAVES_MODEL if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
-    if ends_a_loop_inside(point):
+    if ends_a_loop_inside(point) or asks_an_item(point, statement.test):
         return ""
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
@@ -204,16 +206,51 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
 def ends_a_loop_inside(point: Point) -> bool:
     """Whether a test ends a loop inside the step, in which it waits in each pass: ``if error < limit: break``.
 
-    The loop may end some passes late, so the test need not come in each of them.
+    The loop may end some passes late, so the test need not come in each of them. So with ``while mask.any():``; but one
+    pass more changes what ``while angle > limit: angle -= turn`` computes.
     """
     statement, loop = point.statement.node, point.statement.loop
+    if isinstance(statement, ast.While):
+        tested = set(dotted_names(statement.test))
+        is_exact = any(name in tested for node in statement.body for name in _moved_by(node))
+        return statement is not point.loop and not is_exact and not _trains(statement)
     if not isinstance(statement, ast.If) or loop is None or loop is point.loop or statement.orelse:
+        return False
+    if asks_an_item(point, statement.test):
         return False
     return isinstance(statement.body[-1], ast.Break) and _only_tells(statement.body[:-1])
 
 
-def _trains(statement: ast.If) -> bool:
-    """Whether a branch contains the ``backward`` of the step."""
+def asks_an_item(point: Point, test: ast.expr) -> bool:
+    """Whether a test asks for an item of a tensor that a loop iterates over: the loop can have a list of numbers."""
+    names = (item for item in walk(test) if isinstance(item, ast.Name))
+    drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
+    return any(_is_tensor_of(point, held) for held in drawn if held is not None)
+
+
+def _is_tensor_of(point: Point, held: ValueSource) -> bool:
+    loop = held.place.statement
+    here = points_of(point.file).get(loop.node) if loop is not None else None
+    kind = Evaluator(point.file, here.full_env).kind(held.node) if here is not None else None
+    return kind is not None and kind.is_tensor and not (kind.guess or kind.items)
+
+
+def _moved_by(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement, or one in it, computes from themselves, so that each pass of a loop changes them.
+
+    What narrows a mask, ``mask = mask & ~accepted``, changes nothing once the mask is empty.
+    """
+    for item in walk(node):
+        value = item.value if isinstance(item, (ast.Assign, ast.AugAssign)) else None
+        narrows = isinstance(getattr(item if isinstance(item, ast.AugAssign) else value, "op", None), ast.BitAnd)
+        if isinstance(item, ast.AugAssign) and not narrows:
+            yield dotted(item.target) or ""
+        elif isinstance(item, ast.Assign) and not narrows:
+            yield from set(map(dotted, item.targets)) & set(dotted_names(item.value))  # type: ignore[misc]  # no None
+
+
+def _trains(statement: ast.If | ast.While) -> bool:
+    """Whether a branch, or a loop, contains the ``backward`` of the step."""
     return any(isinstance(item, ast.Attribute) and item.attr == "backward" for item in walk(statement))
 
 
@@ -297,9 +334,8 @@ def _becomes_a_size(point: Point, node: ast.expr) -> bool:
     target = statement.targets[0]
     if not isinstance(target, ast.Name) or not _is_part_of_number(statement.value, node):
         return False
-    known = points_of(point.file)
-    later = (known.get(statement.node) for statement in _loads_after(point, target.id))
-    return any(_is_a_size_in(reader, target.id) for reader in later if reader is not None)
+    later = (Point(reader, point.scope, None, {}, None, point.file) for reader in _loads_after(point, target.id))
+    return any(_is_a_size_in(reader, target.id) for reader in later)
 
 
 def _loads_after(point: Point, name: str) -> Iterator[Statement]:
@@ -361,6 +397,7 @@ def sized_by_a_result(node: ast.AST, point: Point) -> bool:
 
 
 _VALUES = EVERYTHING & ~Through.ITEM
+_SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
     {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
@@ -385,11 +422,36 @@ def _is_a_result(value: ValueSource) -> bool | None:
         return _is_a_result(value.part(node.operand if isinstance(node, ast.UnaryOp) else node.value))
     if isinstance(node, ast.Attribute) and node.attr in HOST_ATTRIBUTES:
         return False
+    if isinstance(node, ast.Name) and (held := _drawn_from(value, node.id)) is not None:
+        return _is_a_result(held)
     if isinstance(node, (ast.Name, ast.Attribute, ast.IfExp)):
         return _of_sources([*value.sources()], node)
     if isinstance(node, ast.Call):
         return _is_called_for_one(node, value)
     return False if isinstance(node, ast.Constant) else None
+
+
+def _drawn_from(value: ValueSource, name: str) -> ValueSource | None:
+    """The tensor that a name is an item of: ``xs`` in ``for x in xs``, and in ``for at, (a, b) in enumerate(xs)``.
+
+    None if the statement before it gives the name anything else, or if what is iterated over may be a list.
+    """
+    at, scope = value.place.statement, value.place.scope
+    found = [binding.statement for binding in before(name, at, scope)] if at is not None else []
+    node = found[0].node if len(found) == 1 else None
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple) and isinstance(node.value, ast.Name):
+        return _drawn_from(value.at(found[0]), node.value.id)  # ``start, end = pair``
+    if not isinstance(node, (ast.For, ast.AsyncFor)):
+        return None
+    over: ast.expr | None = node.iter
+    called = dotted(over.func) if isinstance(over, ast.Call) else None
+    if isinstance(over, ast.Call) and called in ("zip", "enumerate"):
+        parts = node.target.elts if isinstance(node.target, ast.Tuple) else []
+        pairs = zip(parts, over.args if called == "zip" else [None, *over.args], strict=False)
+        over = next((given for target, given in pairs if name in stored_names(target)), None)
+    held = replace(value.at(found[0]), node=over) if over is not None else None
+    may_be_list = held is None or any(isinstance(each.node, _SEVERAL) for each in [held, *held.sources()])
+    return None if may_be_list else held
 
 
 def _of_sources(found: list[ValueSource], node: ast.expr) -> bool | None:

@@ -26,6 +26,7 @@ from perflint.index.kinds import (
     OBJECT_TAG,
     UNKNOWN_TAG,
     Kind,
+    dict_of,
     join,
 )
 from perflint.index.modules import Modules
@@ -33,7 +34,14 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
-from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
+from perflint.syntax.parameters import (
+    all_parameters,
+    argument_of,
+    fits,
+    keyword_parameter,
+    position_of,
+    written_entries,
+)
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 
 Declared = TypeVar("Declared")
@@ -565,17 +573,32 @@ class CallGraph(Part):
     def handed(self, at: Place) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers pass to a function, by parameter."""
         env: dict[str, Kind] = {}
-        parameters = all_parameters(at.scope)
-        for site in self.callers(at) if parameters else ():
-            for parameter in parameters:
-                argument = site.argument(at.scope, parameter)
-                if argument is None:
+        parameters, others = all_parameters(at.scope), keyword_parameter(at.scope)
+        for site in self.callers(at) if parameters or others else ():
+            named = self._named_by(site)
+            given = {**named, **{name: site.argument(at.scope, name) or named.get(name) for name in parameters}}
+            for name, argument in given.items():
+                if argument is None or not (others or name in parameters):
                     continue
                 kind = Values.of(self._project).lasting_kind(site.function, argument)
                 if kind.tag in _LASTING:
-                    known = env.get(parameter)
-                    env[parameter] = kind if known is None else join(known, kind)
-        return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+                    known = env.get(name)
+                    env[name] = kind if known is None else join(known, kind)
+        found = {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+        if others is None:
+            return found
+        extra = {name: found.pop(name) for name in found.keys() - {*parameters}}
+        return {**found, others: dict_of(extra)} if extra else found
+
+    def _named_by(self, site: CallSite) -> dict[str, ast.expr]:
+        """What a call passes by name: as keywords, or out of dicts that it unpacks and that its function writes."""
+        definitions = Values.of(self._project).definitions(site.function)
+        found = dict[str, ast.expr]()
+        for item in site.call.keywords:
+            held = definitions.get(dotted(item.value) or "", item.value)
+            written = written_entries(held) if item.arg is None else None
+            found |= {item.arg: item.value} if item.arg is not None else written.values if written is not None else {}
+        return found
 
 
 def closure_of(call: ast.Call) -> ast.expr | None:

@@ -58,7 +58,8 @@ def left_out(scope: Scope, call: ast.Call) -> dict[str, Kind]:
 def _keywords(named: Mapping[str, Kind], others: list[Kind]) -> Kind:
     """The kind of ``**kwargs``: a dict of these values, and of others with unknown names."""
     joined = reduce(join, [*named.values(), *others])
-    return dict_of(named, reduce(join, others, UNKNOWN)) if joined.is_tensor else joined
+    is_followed = joined.is_tensor or any(kind.type for kind in named.values())
+    return dict_of(named, reduce(join, others, UNKNOWN)) if is_followed else joined
 
 
 _TELLING = (ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp)

@@ -96,8 +96,7 @@ class FindingWorth:
         level = max(cost.event.level_of(usual), ImpactLevel.MEDIUM)
         if step.gain(keys) >= WORTH_MS:
             return Impact(level, own.reason, usual)
-        together = step.gain(edits.fewest) if keys & edits.fewest else 0.0
-        if step.gain(keys, gone=others) >= WORTH_MS or together >= WORTH_MS:
+        if step.pays_off(keys, edits.all, edits.fewest):
             lines = _lines(step, edits.fewest - keys, draft)
             return Impact(level, _TOGETHER.format(reason=own.reason, lines=lines) if lines else own.reason, usual)
         staying = _lines(step, step.waits - edits.all - keys, draft)

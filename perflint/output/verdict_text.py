@@ -46,6 +46,11 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         yield f"  {_if(each, names)}: first {_done(each.edit, names)}: at most {each.edit.most:.0%} of the step"
     for edit in verdict.rest:
         yield f"  Not worth it: {_done(edit, names)} (at most {edit.most:.0%})"
+    if verdict.carried:
+        yield f"  Goes with reads: copying back what the host computes from them, at {_places(verdict.carried, names)}"
+    if verdict.needed:
+        waits = counted(len(verdict.needed), "wait")
+        yield f"  Stays: {waits} for a value that the host needs, at {_places(verdict.needed, names)}"
     if verdict.inside:
         rows = _places(verdict.inside, names)
         by = f" ({', '.join(verdict.made_by)})" if any(verdict.made_by) else ""
@@ -72,7 +77,9 @@ def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, An
         "plan": [_object(edit, names) for edit in verdict.plan],
         "possibly": [{**_object(each.edit, names), "if": _condition(each, names)} for each in verdict.possibly],
         "not_worth_it": [_object(edit, names) for edit in verdict.rest],
-        "inside_paddle": [{"path": names.get(path, path), "row": row} for path, row in verdict.inside],
+        "inside_paddle": [_at(row, names) for row in verdict.inside],
+        "needed": [_at(row, names) for row in verdict.needed],
+        "goes_with_reads": [_at(row, names) for row in verdict.carried],
         "not_followed": len(verdict.unknown),
     }
 
@@ -121,8 +128,12 @@ def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def _at(row: Row, names: Mapping[str, str]) -> dict[str, Any]:
+    return {"path": names.get(row[0], row[0]), "row": row[1]}
+
+
 def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
-    places = [{"path": names.get(path, path), "row": row} for path, row in edit.rows]
+    places = [_at(row, names) for row in edit.rows]
     return {"kind": edit.kind, "places": places, "usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}
 
 

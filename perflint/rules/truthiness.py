@@ -9,7 +9,7 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
-from perflint.facts.waits import ends_a_loop_inside, picks_in_a_branch
+from perflint.facts.waits import asks_an_item, ends_a_loop_inside, picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
@@ -76,6 +76,8 @@ def instead(node: ast.expr, context: Context) -> tuple[Fix, str]:
         return RULE.words("drops a value"), RULE.texts["none"]
     if picks_in_a_branch(point, node):
         return RULE.words("selects by it"), RULE.texts["mask"]
+    if asks_an_item(point, node):
+        return RULE.words("asks an item"), RULE.fixes["asks an item"].message
     if ends_a_loop_inside(point):
         return RULE.words("ends a loop"), RULE.fixes["ends a loop"].message
     owner, test = _owner(node, context)

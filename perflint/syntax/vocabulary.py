@@ -63,6 +63,10 @@ calibrates = _means(re.compile(_CALIBRATION))
 """Whether a name means that a trained model is run on a few batches, to be quantized: ``calibrate``, ``ptq``."""
 
 
+samples = _says(r"r?sample(?:$|_)")
+"""Whether a name means to draw samples: ``sample``, ``rsample``, ``_sample_noise``; not ``upsample``, ``Sampler``."""
+
+
 @lru_cache(16384)
 def is_no_training(name: str) -> bool:
     """Whether a name means that something evaluates, predicts, shows or collects rather than trains."""

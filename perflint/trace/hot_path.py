@@ -28,21 +28,37 @@ from perflint.trace.step_trace import (
     Repeat,
     Seen,
     StepCall,
+    StepTrace,
     Summary,
     flow_around,
     of_loop,
     outermost_loops,
+    reached,
     seen_around,
     summary_of,
 )
 from perflint.training import evidence
-from perflint.training.clues import Clues, clues_ahead, is_worth_a_look
+from perflint.training.clues import Clues, clues_ahead, has_parts_worth_a_look, is_worth_a_look
 from perflint.training.intent import only_predicts
 from perflint.training.live import live
 from perflint.training.step_loops import Reads, forward_passes, optimizer_steps, step_functions
 from perflint.training.steps import Point, Step, points_of, reads_of
 
 _NO_CLUES = Clues()
+
+
+def note(trace: StepTrace) -> None:
+    """Store the points of what a trace reaches, if no analysis has, for questions about what its events wait for."""
+    _note(trace.place, seen_around(trace.place), ())
+    for each in reached(trace.nodes):
+        _note(each.function, each.seen, each.told)
+
+
+def _note(at: Place, seen: Iterable[Seen], told: Told) -> None:
+    points = points_of(at.file)
+    for each in seen:
+        made = Point(each.statement, at.scope, None, each.env, each.loop, at.file, (told,))
+        points.setdefault(each.statement.node, made)
 
 
 @phase("step loops")
@@ -127,7 +143,7 @@ class _HotPath:
             led_from = (step.path, step.line) if step.line else step.led_from
             # a step certainly runs it, with gradients or without
             way = replace(alone, sure=alone.sure or way.sure, led_from=led_from)
-            is_worth_it = is_worth_a_look(at, self._clues)
+            is_worth_it = is_worth_a_look(at, self._clues) or has_parts_worth_a_look(at, self._clues)
         else:
             is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
         if is_worth_it and (way.sure or not (way.forward and self._clues.sure)):

@@ -15,8 +15,11 @@ from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
+from perflint.facts.origin import HOST, UNKNOWN, is_read_back, origin
+from perflint.facts.waits import needed_for
 from perflint.flow.branches import Often, usual_arm
 from perflint.index.project import FileIndex, Place
+from perflint.syntax.parameters import arguments_of
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
 from perflint.trace.step_trace import (
@@ -48,6 +51,7 @@ _MOST_ITEMS = 4000
 _MODEL = 20
 """Operations of a call that could not be followed, relative to a layer of Paddle: mostly, it is the whole model."""
 _TRAINS = (EventKind.BACKWARD, EventKind.OPTIMIZER)
+_OF_VALUES = (EventKind.READ, EventKind.DECISION, EventKind.SIZE)
 _LOG_MS = 0.02
 """A log line (``printed line`` in ``rules/events.yaml``)."""
 
@@ -156,6 +160,17 @@ class ModelledStep:
         """The keys of the waits that Paddle makes itself, which no edit of a program removes."""
         return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.INSIDE)
 
+    def pays_off(self, keys: frozenset[int], everything: frozenset[int], fewest: frozenset[int]) -> bool:
+        """Whether it gains something without some waits: alone, where all others are gone, or among the fewest.
+
+        Args:
+            keys: the waits that one edit removes.
+            everything: all that edits can remove.
+            fewest: those of them that bring nearly as much.
+        """
+        is_worth_it = self.gain(keys) >= WORTH_MS or self.gain(keys, gone=everything - keys) >= WORTH_MS
+        return is_worth_it or bool(keys & fewest and self.gain(fewest) >= WORTH_MS)
+
     @cached_property
     def is_long(self) -> bool:
         """Whether it has so many waits that each is only judged as one of all."""
@@ -230,6 +245,30 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
         tuple(reader.assumed.values()),
         tuple((at, node) for node, at in reader.left_off.items()),
     )
+
+
+def needed_waits(step: ModelledStep) -> frozenset[int]:
+    """The keys of the waits for values that the host needs to go on."""
+    return frozenset(key for key in step.waits if _is_needed(step.events[key]))
+
+
+def _is_needed(met: Met) -> bool:
+    event = met.event
+    if event.kind not in _OF_VALUES:
+        return False
+    functions = (event.point.scope, *(each.function.scope for call in met.calls for each in call.reached))
+    return bool(needed_for(event.point, event.node, any(scope.name == "forward" for scope in functions)))
+
+
+def carried_back(step: ModelledStep) -> frozenset[int]:
+    """The keys of the copies of what the host computes from values that it has read: they go with the reads."""
+    return frozenset(key for key in step.waits if _is_carried_back(step.events[key].event))
+
+
+def _is_carried_back(event: StepEvent) -> bool:
+    given = arguments_of(event.node) if isinstance(event.node, ast.Call) and event.kind is EventKind.COPY else []
+    is_computed = bool(given) and origin(given[0], event.point).kind in (HOST, UNKNOWN)
+    return is_computed and is_read_back(given[0], event.point)
 
 
 def _key(met: Met) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of, required_parameters
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement
-from perflint.syntax.vocabulary import evaluates, is_trial, means_layer, means_loss, means_model, means_scaler
+from perflint.syntax.vocabulary import evaluates, is_trial, means_layer, means_loss, means_model, means_scaler, samples
 from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
 from perflint.trace.looked_up import called_name, is_looked_up, may_run, together_with
@@ -587,9 +587,14 @@ def _shares_step(scope: Scope, call: ast.Call, target: Callee) -> bool:
 def _draws_for(scope: Scope, statement: Statement, target: Callee) -> bool:
     """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
 
-    A call that is not assigned, or that comes after the backward pass, may show a model's output.
+    A call that is not assigned, or that comes after the backward pass, may show a model's output. What a step samples
+    with may have methods of its own for it: ``rsample`` of a distribution calls ``self._sample_by_rejection``.
     """
-    if target.scope.name != "sample" or not target.sure or not isinstance(statement.node, ast.Assign):
+    if not target.sure or not isinstance(statement.node, ast.Assign):
+        return False
+    if samples(scope.name) and target.scope.owner is not None and target.scope.owner is scope.owner:
+        return True
+    if target.scope.name != "sample":
         return False
     around = set(statement.tests)
     return any(

@@ -35,7 +35,7 @@ from perflint.findings import (
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
-from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
+from perflint.trace.modelled_step import WORTH_MS, ModelledStep, carried_back, modelled, needed_waits
 from perflint.trace.queues import Kernels, Part, loading_step_ms
 from perflint.trace.reached import By, reached_by, starters
 from perflint.trace.step_trace import StepTrace, traces, unknown_calls
@@ -85,8 +85,9 @@ def verdict(trace: StepTrace) -> StepVerdict:
     slow = {each.made.call: each for choice in among for each in choice if each.is_in_process and each.is_worth_it}
     blocking = list(slow.values()) if all(map(_is_slow, among)) else []
     state = _State(step, _LOADS_MS if blocking else 0.0)
-    fewest = step.fewest([{frozenset([key]) for key in step.waits - step.inside_paddle}])
-    left = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
+    needed = needed_waits(step)
+    gone, carried = _removable(step, needed)
+    left = {"waits": (replace(state, gone=gone | carried), _rows(step, gone))} if gone else {}
     if blocking:
         left["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
     plan: list[StepEdit] = []
@@ -112,12 +113,27 @@ def verdict(trace: StepTrace) -> StepVerdict:
         unknown,
         made_by,
         tuple(_assumed(step)),
-        _left_off(step),
+        needed=_rows(step, needed),
+        carried=_rows(step, carried) if gone else (),
+        left_off=_left_off(step),
     )
 
 
 def _left_off(step: ModelledStep) -> tuple[LeftOff, ...]:
     return tuple(LeftOff((at.file.path, node.lineno), ast.unparse(node.test)) for at, node in step.left_off)
+
+
+def _removable(step: ModelledStep, needed: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+    """The waits that are worth removing from a step, and the copies back to the device that go with reads of them.
+
+    Those that Paddle makes stay, and those for values that the host needs.
+    """
+    everything = step.waits - step.inside_paddle - needed
+    back = everything & carried_back(step)
+    if step.is_long:
+        return everything - back, back
+    fewest = step.fewest([{frozenset([key]) for key in everything}])
+    return frozenset(key for key in everything - back if step.pays_off(frozenset([key]), everything, fewest)), back
 
 
 def _assumed(step: ModelledStep) -> Iterator[RunsOne]:

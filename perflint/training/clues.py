@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
 from perflint.flow.calls import CallGraph
-from perflint.index.kinds import LAYER_TAG
+from perflint.flow.values import Values
+from perflint.index.kinds import EITHER, LAYER_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.project import Place
 from perflint.query import query
@@ -116,6 +118,31 @@ def is_worth_a_look(at: Place, clues: Clues) -> bool:
     """Whether a forward pass, or a function that it calls, contains a clue or leads to one."""
     called = (target for call in at.scope.calls for target in _called(at, call, clues))
     return any(clues.are_in(place.scope.statements) for place in chain([at], called)) or _leads_on(at, clues)
+
+
+@query(cycle=False)
+def has_parts_worth_a_look(at: Place, clues: Clues) -> bool:
+    """Whether a layer that a forward pass runs, or one inside that, has a forward pass worth checking.
+
+    All layers that the object holds count, whether it runs them or not.
+    """
+    file, owner = at.file, at.scope.owner
+    if owner is None:
+        return False
+    modules, values = Modules.of(file.project), Values.of(file.project)
+    kind = modules.kind_of_instance(file, owner).type
+    held = (values.attribute(kind, name) for name in owner.attributes)
+    parts = (modules.method(part, "forward") for each in held for part in _layers_in(each))
+    found = (part for part in parts if part is not None)
+    return any(is_worth_a_look(part, clues) or has_parts_worth_a_look(part, clues) for part in found)
+
+
+def _layers_in(kind: Kind | None) -> Iterator[str]:
+    """The classes of the layers that a value is, or contains."""
+    if kind is not None:
+        yield from filter(None, kind.type.split(EITHER) if kind.tag == LAYER_TAG else ())
+        for item in kind.items:
+            yield from _layers_in(item)
 
 
 @query

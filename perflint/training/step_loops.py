@@ -399,7 +399,8 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
     callers = [*(statement for _, statement in way[1:]), None]
     for (at, statement), caller in zip(way, callers, strict=True):
         last = step_loop(statement, at.file.path, step)
-        loops = repeating_loops(statement.place)
+        own = [statement.node] if isinstance(statement.node, ast.While) and statement.node is not step.loop else []
+        loops = (*own, *repeating_loops(statement.place))  # its test runs in each pass
         innermost = next((loop for loop in loops if not _takes_one_keyword(loop, at.scope, caller)), None)
         if innermost is not None and innermost is not last:
             return at.file.path, innermost
