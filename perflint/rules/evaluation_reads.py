@@ -21,7 +21,7 @@ from perflint.rules.spelled import paddle_at
 from perflint.rules.tensor_reads import tensor_read_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement, terminal
-from perflint.trace.batch_waits import Wait, batch_waits
+from perflint.trace.batch_waits import BatchWait, batch_waits
 from perflint.trace.events import EventKind
 from perflint.training.every import USUAL_INTERVAL, Interval, every
 from perflint.training.steps import points_of
@@ -80,7 +80,7 @@ def evaluation_waits(found: _Evaluation, context: Context) -> None:
     context.report(fix, related=tuple(related), every=often, row=str(found.loop.lineno), more=more)
 
 
-def _fix(found: _Evaluation, waits: Sequence[Wait], context: Context) -> Fix:
+def _fix(found: _Evaluation, waits: Sequence[BatchWait], context: Context) -> Fix:
     """One edit for all waits; words if one of them has none."""
     kinds = {each.kind for each in waits}
     case = "metric" if EventKind.INSIDE in kinds else "size" if EventKind.SIZE in kinds else "read"
@@ -95,7 +95,7 @@ def _fix(found: _Evaluation, waits: Sequence[Wait], context: Context) -> Fix:
     return Fix(RULE.fix_title, edits, Level.UNSAFE, "; ".join(reasons))
 
 
-def _kept(wait: Wait, context: Context) -> Fix | None:
+def _kept(wait: BatchWait, context: Context) -> Fix | None:
     """Keep what is read on the device until the loop ends."""
     if wait.kind is not EventKind.READ or not isinstance(wait.node, ast.Call):
         return None
@@ -106,7 +106,7 @@ def _kept(wait: Wait, context: Context) -> Fix | None:
     return found.fix if found is not None and not found.logs else None
 
 
-def _collected(wait: Wait, found: _Evaluation, context: Context) -> Fix | None:
+def _collected(wait: BatchWait, found: _Evaluation, context: Context) -> Fix | None:
     """Collect what a metric gets in a list, and update it once after the loop, where it is asked, too."""
     update, source, block = call_in(wait.point.statement.node), context.file.source, found.loop.body
     if update is None or len(update.args) != 1 or update.keywords or not isinstance(update.func, ast.Attribute):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import prod
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from perflint.findings import Confidence, Related
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import sources
 from perflint.index.project import FileIndex, Place
-from perflint.lint.context import Context
+from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for, argument_of
@@ -33,10 +33,10 @@ _MOST_TIMES = 100
 _SAMPLERS = frozenset({"BatchSampler", "DistributedBatchSampler"})
 
 
-class _Call(NamedTuple):
-    """A call that evaluates, with what it evaluates, and how many times a pass of the loops around it runs it."""
+class _Site(NamedTuple):
+    """A call, or the header of a loop, that evaluates, and how many times a pass of the loops around runs it."""
 
-    call: ast.Call
+    node: ast.expr
     statement: Statement
     found: WholeEvaluation
     times: int
@@ -61,12 +61,17 @@ class OnTrainingData(NamedTuple):
     data: str
 
 
-def _evaluating_calls(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.Call, WholeEvaluation]]:
-    """The calls of a file that evaluate."""
+def _evaluating(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.expr, WholeEvaluation]]:
+    """The calls of a file that evaluate, and the loops that do so in functions that train."""
     project = Evaluations.of(file.project)
-    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*project.names):
+    if file.is_quiet or file.is_foreign or file.is_offline:
         return
-    for scope, statement, call in file.calls:
+    for scope in file.scopes.scopes if file.has_words("for") else ():
+        at = Place(file, scope)
+        for loop in project.beside_steps(at):
+            statement = next(each for each in scope.statements if each.node is loop)
+            yield at, statement, loop.iter, WholeEvaluation(at, loop)
+    for scope, statement, call in file.calls if file.has_words(*project.names) else ():
         at = Place(file, scope)
         found = project.by_call(at, call)
         if found is not None:
@@ -74,16 +79,16 @@ def _evaluating_calls(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.C
 
 
 def _candidates(file: FileIndex) -> Iterator[Candidate]:
-    groups: dict[tuple[Loop, str], tuple[Periodic, list[_Call]]] = {}
-    for at, statement, call, found in _evaluating_calls(file):
+    groups: dict[tuple[Loop, str], tuple[Periodic, list[_Site]]] = {}
+    for at, statement, node, found in _evaluating(file):
         reached = periodic(at, statement)
         if reached is not None:
             times = _times(at, statement, reached)
             groups.setdefault((reached.loop, reached.interval.text), (reached, []))[1].append(
-                _Call(call, statement, found, times)
+                _Site(node, statement, found, times)
             )
-        elif (same := _on_training_data(at, statement, call, found)) is not None:
-            yield Candidate(call, statement.node, same)
+        elif (same := _on_training_data(at, statement, node, found)) is not None:
+            yield Candidate(node, statement.node, same)
     for reached, calls in groups.values():
         slowness = _slowness(calls[0].found, reached)
         first, tests = calls[0], _tests(calls[0].statement)
@@ -91,7 +96,7 @@ def _candidates(file: FileIndex) -> Iterator[Candidate]:
         times = min(sum(each.times for each in together), _MOST_TIMES)
         fact = FrequentEvaluation(reached, times, slowness)
         confidence = Confidence.HIGH if first.found.is_sure else Confidence.MEDIUM
-        yield Candidate(first.call, first.statement.node, fact, confidence)
+        yield Candidate(first.node, first.statement.node, fact, confidence)
 
 
 def _times(at: Place, statement: Statement, reached: Periodic) -> int:
@@ -143,13 +148,15 @@ def _batch_size(loading: Loading) -> int | None:
 # Whether an epoch trains on the data that it evaluates afterwards.
 
 
-def _on_training_data(at: Place, statement: Statement, call: ast.Call, found: WholeEvaluation) -> OnTrainingData | None:
+def _on_training_data(at: Place, statement: Statement, node: ast.expr, found: WholeEvaluation) -> OnTrainingData | None:
     """Whether a loop over epochs evaluates the data that it trains on, each time."""
     loop = loop_of(statement)
     if loop is None:
         return None
-    over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
-    given = (argument_for(found.at.scope, call, name) for name in over)
+    given: Iterable[ast.expr | None] = (each for each in walk(node) if isinstance(each, ast.expr))
+    if isinstance(node, ast.Call) and node is not found.loop.iter:
+        over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
+        given = (argument_for(found.at.scope, node, name) for name in over)
     data = {name for name in map(dotted, filter(None, given)) if name}.intersection(_trained_on(at, loop))
     return OnTrainingData(loop, min(data)) if data else None
 
@@ -174,10 +181,21 @@ def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Con
     """Report a call that evaluates every n steps, or after each epoch on the data of the epoch."""
     if is_doubtful(context.here.statement, context.here.function):
         return
+    node, loop = context.node, context.statement
+    what = context.text(node)
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and loop.iter is node:
+        what = f"for {context.text(loop.target)} in {what}"
     if isinstance(found, OnTrainingData):
         related = (Related(context.file.path, found.loop.lineno, "the epoch loop"),)
         text, fix = RULE.texts["training data"], RULE.words("training data")
-        context.report(fix, related=related, event="evaluation of the training data", message=text, data=found.data)
+        context.report(
+            fix,
+            related=related,
+            event="evaluation of the training data",
+            message=text,
+            data=found.data,
+            what=shorten(what),
+        )
         return
     case = "one by one" if found.slowness > 1 else "several" if found.times > 1 else ""
     context.report(
@@ -185,4 +203,5 @@ def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Con
         step=found.reached.step,
         every=replace(found.reached.interval, times=found.times * found.slowness),
         how=RULE.texts[case] if case else "",
+        what=shorten(what),
     )

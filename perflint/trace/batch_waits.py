@@ -39,7 +39,7 @@ _NO_READS = frozenset({"compute", "reset", "accumulate"})
 """Methods of metrics that read nothing of a tensor."""
 
 
-class Wait(NamedTuple):
+class BatchWait(NamedTuple):
     """An expression for which each batch waits: a read, the update of a metric (``INSIDE``), or an unknown size."""
 
     node: ast.expr
@@ -47,7 +47,7 @@ class Wait(NamedTuple):
     kind: EventKind
 
 
-def batch_waits(at: Place, loop: Loop) -> Sequence[Wait]:
+def batch_waits(at: Place, loop: Loop) -> Sequence[BatchWait]:
     """What each batch of an evaluation waits for, if nothing of it is needed before the end of the loop; else nothing.
 
     If one wait has to stay, the others cost next to nothing: the device has nothing left to do by then.
@@ -65,9 +65,9 @@ class _Batches:
         self._runs = HowOften(Known(at), at.scope)
         self._reads = Reads.of(at.file.project)
 
-    def waits(self) -> Sequence[Wait]:
+    def waits(self) -> Sequence[BatchWait]:
         """See ``batch_waits``."""
-        found: list[Wait] = []
+        found: list[BatchWait] = []
         for point in self._points():
             for node, kind, *_ in events_at(point) if self._is_usual(point.statement) else ():
                 if kind is None and isinstance(node, ast.Call):
@@ -77,7 +77,7 @@ class _Batches:
                 if kind is not None and kind.waits:
                     if point.statement.loop is not self._loop or not self._can_go(node, kind, point):
                         return ()
-                    found.append(Wait(node, point, kind))
+                    found.append(BatchWait(node, point, kind))
         return found
 
     def _is_usual(self, statement: Statement) -> bool:
