@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from math import prod
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
@@ -13,24 +12,19 @@ from perflint.facts.evaluations import Evaluations, WholeEvaluation
 from perflint.facts.periodic import Periodic, loop_of, periodic
 from perflint.findings import Confidence, Related
 from perflint.flow.calls import CallGraph
-from perflint.flow.sources import sources
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.parameters import argument_for, argument_of
-from perflint.syntax.scopes import Loop, Statement, terminal
+from perflint.syntax.parameters import argument_for
+from perflint.syntax.scopes import Loop, Statement
 from perflint.syntax.tree import walk
-from perflint.trace.lengths import passes
-from perflint.trace.loading import Loading, loadings
-from perflint.training.every import is_doubtful, whole_number
+from perflint.trace.evaluation_length import slowness, times
+from perflint.training.every import is_doubtful
 from perflint.training.step_loops import step_loops
 
 RULE = shipped()["PPF603"]
-_ALONE, _ONE_BY_ONE = 3, 8
-"""So much longer an evaluation is taken to last with batches of one sample, and without a loader that reads ahead."""
 _MOST_TIMES = 100
-_SAMPLERS = frozenset({"BatchSampler", "DistributedBatchSampler"})
 
 
 class _Site(NamedTuple):
@@ -83,31 +77,20 @@ def _candidates(file: FileIndex) -> Iterator[Candidate]:
     for at, statement, node, found in _evaluating(file):
         reached = periodic(at, statement)
         if reached is not None:
-            times = _times(at, statement, reached)
+            often = times(at, statement, reached)
             groups.setdefault((reached.loop, reached.interval.text), (reached, []))[1].append(
-                _Site(node, statement, found, times)
+                _Site(node, statement, found, often)
             )
         elif (same := _on_training_data(at, statement, node, found)) is not None:
             yield Candidate(node, statement.node, same)
     for reached, calls in groups.values():
-        slowness = _slowness(calls[0].found, reached)
-        first, tests = calls[0], _tests(calls[0].statement)
+        first = min(calls, key=lambda each: each.statement.start)
+        tests = _tests(first.statement)
         together = [each for each in calls if _tests(each.statement) <= tests]
-        times = min(sum(each.times for each in together), _MOST_TIMES)
-        fact = FrequentEvaluation(reached, times, slowness)
+        often = min(sum(each.times for each in together), _MOST_TIMES)
+        fact = FrequentEvaluation(reached, often, slowness(first.found, reached))
         confidence = Confidence.HIGH if first.found.is_sure else Confidence.MEDIUM
         yield Candidate(first.node, first.statement.node, fact, confidence)
-
-
-def _times(at: Place, statement: Statement, reached: Periodic) -> int:
-    """How often the loops around a call repeat it, up to the loop of the steps, as far as the code shows it."""
-    found = []
-    for link in statement.around:
-        if link.node is reached.loop:
-            break
-        if link.branch == "body" and isinstance(link.node, (ast.For, ast.AsyncFor)):
-            found.append(passes(link.node.iter, at.before(statement)) or 1)
-    return prod(found)
 
 
 def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
@@ -115,34 +98,6 @@ def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
     return frozenset(
         (ast.unparse(node.test), branch) for node, branch in statement.branches if isinstance(node, ast.If)
     )
-
-
-# Whether an evaluation runs the model on one sample at a time, while training has batches.
-
-
-def _slowness(found: WholeEvaluation, reached: Periodic) -> int:
-    """How much longer an evaluation lasts since the model gets one sample at a time; 1 if it gets batches."""
-    if {_batch_size(each) for each in loadings(reached.place, reached.loop)} == {1}:
-        return 1
-    if {_batch_size(each) for each in loadings(found.at, found.loop)} == {1}:
-        return _ALONE
-    over = found.loop.iter
-    is_counted = isinstance(over, ast.Call) and terminal(over) in ("range", "trange") and len(over.args) == 1
-    return _ONE_BY_ONE if is_counted else 1
-
-
-def _batch_size(loading: Loading) -> int | None:
-    """How many samples the batches of a loader have; None if that is not known."""
-    call, place = loading.made
-    sampler = argument_of(call, "batch_sampler", 4)
-    if sampler is None:
-        given = argument_of(call, "batch_size", 5)
-        return 1 if given is None else whole_number(given, place)
-    for source in sources(sampler, place):
-        if isinstance(source.node, ast.Call) and terminal(source.node) in _SAMPLERS:
-            given = argument_of(source.node, "batch_size", None)
-            return 1 if given is None else whole_number(given, source.place)
-    return None
 
 
 # Whether an epoch trains on the data that it evaluates afterwards.
