@@ -160,7 +160,7 @@ def test_a_loop_over_loaders_that_calls_an_evaluation_is_none_by_itself() -> Non
 
 def test_a_loop_after_each_epoch_over_the_data_of_the_epoch() -> None:
     text = EVALUATE.replace("    for step", "    for epoch in range(9):\n      for step")
-    loop = "      model.eval()\n      for a, b in {}:\n        F.cross_entropy(model(a), b)\n      model.train()\n"
+    loop = "      model.eval()\n      for n, (a, b) in enumerate({}):\n        model(a)\n"
     [found] = check(text + loop.format("loader"), "PPF603")
     assert "after each epoch on `loader`" in found.message
     assert check(text + loop.format("dev_loader"), "PPF603") == []

@@ -18,7 +18,6 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Loop, Statement
-from perflint.syntax.tree import walk
 from perflint.trace.evaluation_length import slowness, times
 from perflint.training.every import is_doubtful
 from perflint.training.step_loops import step_loops
@@ -108,12 +107,19 @@ def _on_training_data(at: Place, statement: Statement, node: ast.expr, found: Wh
     loop = loop_of(statement)
     if loop is None:
         return None
-    given: Iterable[ast.expr | None] = (each for each in walk(node) if isinstance(each, ast.expr))
+    names: Iterable[str | None] = [_drawn_from(node)]
     if isinstance(node, ast.Call) and node is not found.loop.iter:
         over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
-        given = (argument_for(found.at.scope, node, name) for name in over)
-    data = {name for name in map(dotted, filter(None, given)) if name}.intersection(_trained_on(at, loop))
+        names = map(dotted, filter(None, (argument_for(found.at.scope, node, name) for name in over)))
+    data = {name for name in names if name}.intersection(_trained_on(at, loop))
     return OnTrainingData(loop, min(data)) if data else None
+
+
+def _drawn_from(over: ast.expr) -> str | None:
+    """The name of what a loop goes over, through ``enumerate`` and the like: ``loader`` for ``enumerate(loader())``."""
+    while isinstance(over, ast.Call):
+        over = over.args[0] if over.args else over.func
+    return dotted(over)
 
 
 def _trained_on(at: Place, loop: Loop) -> Iterator[str]:
@@ -121,7 +127,7 @@ def _trained_on(at: Place, loop: Loop) -> Iterator[str]:
     steps = step_loops(at)
     for statement in at.scope.statements_in(loop):
         if statement.node in steps and isinstance(statement.node, (ast.For, ast.AsyncFor)):
-            yield from filter(None, (dotted(node) for node in walk(statement.node.iter) if isinstance(node, ast.expr)))
+            yield from filter(None, [_drawn_from(statement.node.iter)])
         for call in statement.calls:
             for target in CallGraph.of(at.file.project).reached(at, call):
                 over = {
