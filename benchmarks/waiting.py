@@ -164,6 +164,17 @@ def _in_loop(first: int, last: int, waits: int) -> set[int]:
     return {first + round((last - first) * number / waits) for number in range(1, waits + 1)}
 
 
+def costs_in_an_evaluation(hosts: Sequence[float] = SWEPT_MS) -> dict[str, dict[str, list[float]]]:
+    """What a read after each forward pass costs a batch of an evaluation, and how long the batch lasts without it."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for words, phases in (("many kernels", PHASES[:1]), ("few kernels", FEW_KERNELS[:1])):
+        for host in hosts:
+            without, last = step_ms(host, (), phases), phases[0].kernels
+            both = [round(step_ms(host, (last,), phases) - without, 2), round(without, 2)]
+            found.setdefault(words, {})[f"{host} ms"] = both
+    return found
+
+
 def main() -> None:
     without = {f"{host} ms": step_ms(host) for host in HOST_MS}
     write(
@@ -171,6 +182,7 @@ def main() -> None:
             "milliseconds_by_host_work": costs(),
             "milliseconds_of_one_more_by_waits": costs_of_one_more(),
             "step_without_a_read": without,
+            "milliseconds_and_batch_of_an_evaluation": costs_in_an_evaluation(),
             "gain_by_host_work": gains(PHASES),
             "gain_by_host_work_with_few_kernels": gains(FEW_KERNELS),
         }

@@ -132,3 +132,35 @@ def test_a_function_that_only_calls_one_evaluates_as_well() -> None:
     found = Evaluations.of(project).by_call(Place(file, scope), call)
     assert found is not None
     assert found.at.scope.name == "evaluate"
+
+
+IN_THE_STEP = """\
+if step % {interval} == 0:
+    model.eval()
+    for a, b in dev_loader:
+        F.cross_entropy(model(a), b)
+    model.train()"""
+
+
+def test_a_loop_of_the_step_itself_evaluates_as_well() -> None:
+    assert _levels(_train(IN_THE_STEP.format(interval=100))) == [ImpactLevel.HIGH]
+    assert _levels(_train(IN_THE_STEP.format(interval=400))) == [ImpactLevel.LOW]
+    [found] = check(_train(IN_THE_STEP.format(interval=100)), "PPF603")
+    assert "`for a, b in dev_loader` evaluates" in found.message
+    [trace] = traces(opened(sources(_train(IN_THE_STEP.format(interval=100)))))
+    [event] = [each for each in occurrences(trace) if each.event.kind is EventKind.EVALUATION]
+    assert event.every.often is Often.EVERY_N
+
+
+def test_a_loop_over_loaders_that_calls_an_evaluation_is_none_by_itself() -> None:
+    body = "if step % 100 == 0:\n    for test_loader in args.test_loaders:\n        evaluate(model, test_loader)"
+    [found] = check(_train(body), "PPF603")
+    assert found.message.startswith("`evaluate(model, test_loader)`")
+
+
+def test_a_loop_after_each_epoch_over_the_data_of_the_epoch() -> None:
+    text = EVALUATE.replace("    for step", "    for epoch in range(9):\n      for step")
+    loop = "      model.eval()\n      for n, (a, b) in enumerate({}):\n        model(a)\n"
+    [found] = check(text + loop.format("loader"), "PPF603")
+    assert "after each epoch on `loader`" in found.message
+    assert check(text + loop.format("dev_loader"), "PPF603") == []

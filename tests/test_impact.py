@@ -80,6 +80,12 @@ def test_a_wait_costs_what_the_model_says() -> None:
     assert (copy.milliseconds, copy.forward) == (wait.milliseconds, wait.forward)
 
 
+def test_the_waits_of_an_evaluation_cost_what_the_model_says() -> None:
+    by_kernels = _results("waiting")["milliseconds_and_batch_of_an_evaluation"]
+    waits = [ms for by_host in by_kernels.values() for ms, _ in by_host.values()]
+    assert min(waits) * 100 <= EVENTS["evaluated waits"].milliseconds <= max(waits) * 100
+
+
 def test_a_printed_line_costs_what_was_measured() -> None:
     measured = _results("printed_line")["microseconds_per_line"].values()
     assert min(measured) <= EVENTS["printed line"].milliseconds * 1000 <= max(measured)

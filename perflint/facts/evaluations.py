@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perflint.facts.gradient_graphs import modes_in
@@ -52,6 +52,18 @@ class Evaluations(Part):
                 if found is not None:
                     return found._replace(is_sure=target.sure)
         return None
+
+    @query
+    def beside_steps(self, at: Place) -> Sequence[ast.For | ast.AsyncFor]:
+        """The loops that evaluate in a function that trains itself, without those that call an evaluation."""
+        found: list[ast.For | ast.AsyncFor] = []
+        for loop in evaluating_loops(at) if step_loops(at) else ():
+            inside = at.scope.statements_in(loop)
+            calls = (call for statement in inside for call in statement.calls)
+            is_inner = any(loop is statement.node for outer in found for statement in at.scope.statements_in(outer))
+            if not is_inner and all(self.by_call(at, call) is None for call in calls):
+                found.append(loop)
+        return found
 
     @property
     def names(self) -> frozenset[str]:

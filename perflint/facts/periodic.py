@@ -13,8 +13,9 @@ from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
 from perflint.index.project import Place
+from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence, step_loops
@@ -46,6 +47,45 @@ def loop_of(statement: Statement) -> Loop | None:
     if loop is None or not evidence.counts_epochs(loop):
         return None
     return loop if HowOften({}).every(statement.place, loop).often is Often.EACH_STEP else None
+
+
+def trained_beside(at: Place, statement: Statement) -> Place | None:
+    """The loop of a training that also runs a statement, after each epoch or now and then; None if there is none.
+
+    The statement of the answer is in that loop: the statement itself, or a call that leads to it.
+    """
+    waiting, seen = [(at, statement)], {at.scope}
+    for place, here in waiting:  # grows in the loop
+        runs = HowOften(Known(place), place.scope)
+        if place.file.is_quiet or place.file.is_foreign or place.file.is_offline:
+            continue
+        for link in here.around:
+            if isinstance(link.node, LOOPS) and link.branch == "body" and _trains_in(place, link.node):
+                is_again = runs.every(here.place, link.node).often > Often.ONCE
+                return place.before(here) if is_again else None
+        sites = CallGraph.of(place.file.project).callers(place)
+        waiting += [(site.function, site.statement) for site in sites if site.scope not in seen]
+        seen.update(site.scope for site in sites)
+    return None
+
+
+def _trains_in(at: Place, loop: Loop) -> bool:
+    """Whether a loop is one of training steps, or has one in it, or calls a function that has."""
+    steps = step_loops.step_loops(at)
+    inside = at.scope.statements_in(loop)
+    if loop in steps or any(statement.node in steps for statement in inside):
+        return True
+    reached = CallGraph.of(at.file.project).reached
+    return any(_has_steps(called) for each in inside for call in each.calls for called in reached(at, call))
+
+
+@query(cycle=False)
+def _has_steps(at: Place) -> bool:
+    """Whether a function has a loop of training steps, itself or in what it calls."""
+    if step_loops.step_loops(at):
+        return True
+    reached = CallGraph.of(at.file.project).reached
+    return any(_has_steps(called) for call in at.scope.calls for called in reached(at, call))
 
 
 def periodic(at: Place, statement: Statement) -> Periodic | None:

@@ -24,7 +24,7 @@ from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Statement, statements_calling, terminal
 from perflint.syntax.tree import alike, base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
-from perflint.training.every import every
+from perflint.training.every import HowOften, every
 from perflint.training.steps import Point, Step, points_of
 
 # Finds which numbers in an expression are sizes: shapes, counts, and bounds of slices.
@@ -67,6 +67,8 @@ def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
     A line at each step of the optimizer only, for which several batches are added up, does not.
     """
     shown, project = points_of(point.file).get(statement.node), point.file.project
+    if point.step is None and point.loop is not None:  # another loop than that of a step: over the batches to evaluate
+        return statement.is_in(point.loop) and not HowOften({}).is_rare(statement.place, point.loop)
     if shown is None or not _are_of_one_loop(shown.step, point.step):
         return False
     found = every(project, shown)

@@ -189,6 +189,8 @@ def _of_class(name: str, last: str, call: ast.Call) -> Kind | None:
         return layer(name)
     if name.startswith("paddle.vision.transforms."):
         return UNKNOWN
+    if is_class and name.startswith("paddle.nn.loss."):  # another name of the same classes
+        name = f"paddle.nn.{last}"
     if name.startswith("paddle.nn.") and name.count(".") == 2:
         return layer(name + reduction_suffix(call)) if is_class else UNKNOWN
     return instance(name) if is_class and name.startswith(_OBJECTS) else None

@@ -3,40 +3,33 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from math import prod
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.evaluations import WholeEvaluation, evaluating_calls
+from perflint.facts.evaluations import Evaluations, WholeEvaluation, evaluating_calls
 from perflint.facts.periodic import Periodic, loop_of, periodic
 from perflint.findings import Confidence, Related
 from perflint.flow.calls import CallGraph
-from perflint.flow.sources import sources
 from perflint.index.project import FileIndex, Place
-from perflint.lint.context import Context
+from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.parameters import argument_for, argument_of
-from perflint.syntax.scopes import Loop, Statement, terminal
-from perflint.syntax.tree import walk
-from perflint.trace.lengths import passes
-from perflint.trace.loading import Loading, loadings
-from perflint.training.every import is_doubtful, whole_number
+from perflint.syntax.parameters import argument_for
+from perflint.syntax.scopes import Loop, Statement
+from perflint.trace.evaluation_length import slowness, times
+from perflint.training.every import is_doubtful
 from perflint.training.step_loops import step_loops
 
 RULE = shipped()["PPF603"]
-_ALONE, _ONE_BY_ONE = 3, 8
-"""So much longer an evaluation is taken to last with batches of one sample, and without a loader that reads ahead."""
 _MOST_TIMES = 100
-_SAMPLERS = frozenset({"BatchSampler", "DistributedBatchSampler"})
 
 
-class _Call(NamedTuple):
-    """A call that evaluates, with what it evaluates, and how many times a pass of the loops around it runs it."""
+class _Site(NamedTuple):
+    """A call, or the header of a loop, that evaluates, and how many times a pass of the loops around runs it."""
 
-    call: ast.Call
+    node: ast.expr
     statement: Statement
     found: WholeEvaluation
     times: int
@@ -61,36 +54,38 @@ class OnTrainingData(NamedTuple):
     data: str
 
 
+def _evaluating(file: FileIndex) -> Iterator[tuple[Place, Statement, ast.expr, WholeEvaluation]]:
+    """The calls of a file that evaluate, and the loops that do so in functions that train."""
+    project = Evaluations.of(file.project)
+    if file.is_quiet or file.is_foreign or file.is_offline:
+        return
+    for scope in file.scopes.scopes if file.has_words("for") else ():
+        at = Place(file, scope)
+        for loop in project.beside_steps(at):
+            statement = next(each for each in scope.statements if each.node is loop)
+            yield at, statement, loop.iter, WholeEvaluation(at, loop)
+    yield from evaluating_calls(file)
+
+
 def _candidates(file: FileIndex) -> Iterator[Candidate]:
-    groups: dict[tuple[Loop, str], tuple[Periodic, list[_Call]]] = {}
-    for at, statement, call, found in evaluating_calls(file):
+    groups: dict[tuple[Loop, str], tuple[Periodic, list[_Site]]] = {}
+    for at, statement, node, found in _evaluating(file):
         reached = periodic(at, statement)
         if reached is not None:
-            times = _times(at, statement, reached)
+            often = times(at, statement, reached)
             groups.setdefault((reached.loop, reached.interval.text), (reached, []))[1].append(
-                _Call(call, statement, found, times)
+                _Site(node, statement, found, often)
             )
-        elif (same := _on_training_data(at, statement, call, found)) is not None:
-            yield Candidate(call, statement.node, same)
+        elif (same := _on_training_data(at, statement, node, found)) is not None:
+            yield Candidate(node, statement.node, same)
     for reached, calls in groups.values():
-        slowness = _slowness(calls[0].found, reached)
-        first, tests = calls[0], _tests(calls[0].statement)
+        first = min(calls, key=lambda each: each.statement.start)
+        tests = _tests(first.statement)
         together = [each for each in calls if _tests(each.statement) <= tests]
-        times = min(sum(each.times for each in together), _MOST_TIMES)
-        fact = FrequentEvaluation(reached, times, slowness)
+        often = min(sum(each.times for each in together), _MOST_TIMES)
+        fact = FrequentEvaluation(reached, often, slowness(first.found, reached))
         confidence = Confidence.HIGH if first.found.is_sure else Confidence.MEDIUM
-        yield Candidate(first.call, first.statement.node, fact, confidence)
-
-
-def _times(at: Place, statement: Statement, reached: Periodic) -> int:
-    """How often the loops around a call repeat it, up to the loop of the steps, as far as the code shows it."""
-    found = []
-    for link in statement.around:
-        if link.node is reached.loop:
-            break
-        if link.branch == "body" and isinstance(link.node, (ast.For, ast.AsyncFor)):
-            found.append(passes(link.node.iter, at.before(statement)) or 1)
-    return prod(found)
+        yield Candidate(first.node, first.statement.node, fact, confidence)
 
 
 def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
@@ -100,46 +95,27 @@ def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
     )
 
 
-# Whether an evaluation runs the model on one sample at a time, while training has batches.
-
-
-def _slowness(found: WholeEvaluation, reached: Periodic) -> int:
-    """How much longer an evaluation lasts since the model gets one sample at a time; 1 if it gets batches."""
-    if {_batch_size(each) for each in loadings(reached.place, reached.loop)} == {1}:
-        return 1
-    if {_batch_size(each) for each in loadings(found.at, found.loop)} == {1}:
-        return _ALONE
-    over = found.loop.iter
-    is_counted = isinstance(over, ast.Call) and terminal(over) in ("range", "trange") and len(over.args) == 1
-    return _ONE_BY_ONE if is_counted else 1
-
-
-def _batch_size(loading: Loading) -> int | None:
-    """How many samples the batches of a loader have; None if that is not known."""
-    call, place = loading.made
-    sampler = argument_of(call, "batch_sampler", 4)
-    if sampler is None:
-        given = argument_of(call, "batch_size", 5)
-        return 1 if given is None else whole_number(given, place)
-    for source in sources(sampler, place):
-        if isinstance(source.node, ast.Call) and terminal(source.node) in _SAMPLERS:
-            given = argument_of(source.node, "batch_size", None)
-            return 1 if given is None else whole_number(given, source.place)
-    return None
-
-
 # Whether an epoch trains on the data that it evaluates afterwards.
 
 
-def _on_training_data(at: Place, statement: Statement, call: ast.Call, found: WholeEvaluation) -> OnTrainingData | None:
+def _on_training_data(at: Place, statement: Statement, node: ast.expr, found: WholeEvaluation) -> OnTrainingData | None:
     """Whether a loop over epochs evaluates the data that it trains on, each time."""
     loop = loop_of(statement)
     if loop is None:
         return None
-    over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
-    given = (argument_for(found.at.scope, call, name) for name in over)
-    data = {name for name in map(dotted, filter(None, given)) if name}.intersection(_trained_on(at, loop))
+    names: Iterable[str | None] = [_drawn_from(node)]
+    if isinstance(node, ast.Call) and node is not found.loop.iter:
+        over = set(names_in(found.loop.iter)).intersection(found.at.scope.parameters)
+        names = map(dotted, filter(None, (argument_for(found.at.scope, node, name) for name in over)))
+    data = {name for name in names if name}.intersection(_trained_on(at, loop))
     return OnTrainingData(loop, min(data)) if data else None
+
+
+def _drawn_from(over: ast.expr) -> str | None:
+    """The name of what a loop goes over, through ``enumerate`` and the like: ``loader`` for ``enumerate(loader())``."""
+    while isinstance(over, ast.Call):
+        over = over.args[0] if over.args else over.func
+    return dotted(over)
 
 
 def _trained_on(at: Place, loop: Loop) -> Iterator[str]:
@@ -147,7 +123,7 @@ def _trained_on(at: Place, loop: Loop) -> Iterator[str]:
     steps = step_loops(at)
     for statement in at.scope.statements_in(loop):
         if statement.node in steps and isinstance(statement.node, (ast.For, ast.AsyncFor)):
-            yield from filter(None, (dotted(node) for node in walk(statement.node.iter) if isinstance(node, ast.expr)))
+            yield from filter(None, [_drawn_from(statement.node.iter)])
         for call in statement.calls:
             for target in CallGraph.of(at.file.project).reached(at, call):
                 over = {
@@ -162,10 +138,21 @@ def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Con
     """Report a call that evaluates every n steps, or after each epoch on the data of the epoch."""
     if is_doubtful(context.here.statement, context.here.function):
         return
+    node, loop = context.node, context.statement
+    what = context.text(node)
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and loop.iter is node:
+        what = f"for {context.text(loop.target)} in {what}"
     if isinstance(found, OnTrainingData):
         related = (Related(context.file.path, found.loop.lineno, "the epoch loop"),)
         text, fix = RULE.texts["training data"], RULE.words("training data")
-        context.report(fix, related=related, event="evaluation of the training data", message=text, data=found.data)
+        context.report(
+            fix,
+            related=related,
+            event="evaluation of the training data",
+            message=text,
+            data=found.data,
+            what=shorten(what),
+        )
         return
     case = "one by one" if found.slowness > 1 else "several" if found.times > 1 else ""
     context.report(
@@ -173,4 +160,5 @@ def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Con
         step=found.reached.step,
         every=replace(found.reached.interval, times=found.times * found.slowness),
         how=RULE.texts[case] if case else "",
+        what=shorten(what),
     )

@@ -132,6 +132,10 @@ class StepEvent:
 def events_at(point: Point) -> Iterator[Happening]:
     """The events of a statement in the order in which Python evaluates it, and the calls that may lead to some."""
     evaluator = Evaluator(point.file, point.full_env)
+    loop = point.statement.node
+    evaluations = Evaluations.of(point.file.project)
+    if isinstance(loop, (ast.For, ast.AsyncFor)) and loop in evaluations.beside_steps(point.function):
+        yield Happening(loop.iter, EventKind.EVALUATION)
     asked = {item for item, is_test in candidates(point.statement.node) if is_test}
     for part in own_parts(point.statement.node):
         for node in _evaluated(part):
