@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -26,8 +27,7 @@ _CUTS = frozenset({"detach", "numpy", "item", "tolist", "clone_detached"})
 """Methods whose result has no graph."""
 _FREEZES = ("stop_gradient", "requires_grad", "trainable", "no_grad", "freeze")
 """Words of code that decides which weights get gradients."""
-_PARAMETERS = 1
-"""The position of ``parameters`` in most optimizers; they are given by name nearly always."""
+_OPTIMIZER = re.compile(r"paddle\.(fluid\.)?optimizer\.\w+$")
 
 # Finds which networks an optimizer trains, which of them a loss goes through, and what becomes of their gradients.
 
@@ -98,26 +98,27 @@ def _acts(at: Place) -> list[_Act]:
 
 
 def _of_optimizer(node: ast.expr, at: Place) -> Networks | None:
-    """The networks whose parameters an optimizer gets; empty if it gets others, too; None if it is none."""
+    """The networks whose parameters an optimizer gets; empty if that is not known; None if it is no optimizer."""
     networks: set[ast.expr] = set()
-    is_optimizer = False
-    for source in sources(node, at):
+    made = [source for source in sources(node, at) if _OPTIMIZER.match(source.qualified)]
+    for source in made:
         call = source.node
-        if not (isinstance(call, ast.Call) and source.qualified.startswith("paddle.optimizer.")):
-            continue
-        if ".lr." in source.qualified:
-            return None
-        is_optimizer = True
-        given = argument_of(call, "parameters", _PARAMETERS) or argument_of(call, "parameter_list", _PARAMETERS)
-        owners = [
-            item.func.value
-            for item in (walk(given) if given is not None else ())
-            if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "parameters"
-        ]
-        if not owners:
+        given = argument_of(call, "parameters", None) if isinstance(call, ast.Call) else None
+        given = argument_of(call, "parameter_list", None) if given is None and isinstance(call, ast.Call) else given
+        if given is None:
             return frozenset()
-        networks.update(each.node for owner in owners for each in source.part(owner).sources())
-    return frozenset(networks) if is_optimizer else None
+        for part in source.part(given).sources():
+            owners = [
+                item.func.value
+                for item in walk(part.node)
+                if isinstance(item, ast.Call)
+                and isinstance(item.func, ast.Attribute)
+                and item.func.attr == "parameters"
+            ]
+            if not owners:
+                return frozenset()
+            networks.update(each.node for owner in owners for each in part.part(owner).sources())
+    return frozenset(networks) if made else None
 
 
 def _created(node: ast.expr, at: Place) -> Networks:
@@ -140,7 +141,7 @@ def _dropped_by(act: _Act, trained: Networks, others: Networks, later: Sequence[
         is_behind = is_behind or any(True for _ in _calls_before(reading, statement, at, trained))
     if cleared is None:
         return None
-    return Dropped(tuple(names), tuple(dict.fromkeys(sorted(rows))), cleared, not is_behind)
+    return Dropped(tuple(reversed(names)), tuple(dict.fromkeys(sorted(rows))), cleared, not is_behind)
 
 
 def _run_before(act: _Act, at: Place, wanted: Networks) -> Iterator[tuple[Statement, ast.Call, Networks]]:
@@ -175,7 +176,7 @@ def _calls_before(
 
 
 def _with_graph(value: ast.expr) -> set[str]:
-    """The names in an expression from which its value may get a graph."""
+    """The names in an expression from which its value may get a graph: of ``out.logits.mean()`` also ``out``."""
     found: set[str] = set()
     waiting: list[ast.AST] = [value]
     while waiting:
@@ -184,7 +185,8 @@ def _with_graph(value: ast.expr) -> set[str]:
             continue
         name = dotted(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if name is not None:
-            found.add(name)
+            parts = name.split(".")
+            found.update(".".join(parts[:length]) for length in range(1, len(parts) + 1))
             continue
         waiting += ast.iter_child_nodes(node)
     return found
@@ -215,13 +217,14 @@ def _in_vain(point: Point) -> Iterator[ast.Call]:
 def dropped_gradients(call: ast.Call, context: Context) -> None:
     """Report ``generator_loss.backward()`` if it also computes gradients of the discriminator, which it drops."""
     found = dropped(context.here.function)[call]
-    case = "first" if found.comes_first else ""
-    names = ", ".join(f"`{name}`" for name in found.names)
+    path, cleared = context.file.path, context.file.row(found.cleared)
     related = (
-        *(Related(context.file.path, row, "the loss goes through it here") for row in found.rows),
-        Related(context.file.path, context.file.row(found.cleared), "its gradients are cleared here, unused"),
+        *(Related(path, row, "the loss goes through it here") for row in found.rows),
+        Related(path, cleared, "its gradients are cleared here, unused"),
     )
-    event = "pass through another network" if found.comes_first else "gradients of another network"
-    context.report(
-        RULE.words(case), related=related, event=event, names=names, row=str(context.file.row(found.cleared))
-    )
+    names = ", ".join(f"`{name}`" for name in found.names)
+    if found.comes_first:
+        text, fix, event = RULE.texts["first"], RULE.words("first"), "pass through another network"
+        context.report(fix, related=related, event=event, message=text, names=names, row=str(cleared))
+    else:
+        context.report(RULE.words(), related=related, names=names, row=str(cleared))
