@@ -103,6 +103,75 @@ class Net(nn.Layer):
     assert _found("PPF907", model) == []
 
 
+@pytest.mark.parametrize(
+    ("size", "body"),
+    [
+        ("h.shape[1]", "out = paddle.exp(h[:, i, 0])"),
+        ("h.shape[1]", "out = paddle.exp(h[:, i : i + 1])"),
+        ("16", "out = paddle.exp(h[:, i])"),
+        ("h.shape[0]", "start = x[i]; out = paddle.exp(h[i, start : start + 4])"),
+        ("h.shape[0]", "x[i] = x[i] * 2 + 1; out = h[i]"),
+    ],
+)
+def test_any_axis_of_a_tensor_has_parts(size: str, body: str) -> None:
+    assert len(_over_samples(size, body)) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "body"),
+    [
+        ("4", "out = paddle.exp(h[:, i])"),  # few
+        ("len(self.gates)", "out = paddle.exp(h[:, i])"),
+        ("h.shape[1]", "out = paddle.exp(h[:, :i])"),  # they grow
+        ("h.shape[0]", "end = x[i]; out = paddle.exp(h[i, 2:end])"),  # each as long as its sample
+        ("h.shape[0]", "out = paddle.exp(h[i] + parts[-1])"),  # needs the last one
+        ("h.shape[0]", "x[i] = x[i - 1] * 2 + 1; out = h[i]"),
+        ("h.shape[0]", "out = paddle.exp(h[i]) * float(h[i].max())"),
+    ],
+)
+def test_parts_that_differ_or_need_each_other_stay_in_a_loop(size: str, body: str) -> None:
+    assert _over_samples(size, body) == []
+
+
+@pytest.mark.parametrize(("test", "count"), [("h > 4", 0), ("h is None", 1), ("flag", 1)])
+def test_a_function_that_compares_what_it_gets_may_treat_parts_differently(test: str, count: int) -> None:
+    model = f"""\
+def scaled(h, flag=True):
+    if {test}:
+        return paddle.exp(h)
+    return h * 2
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        return self.over(paddle.tanh(x))
+
+    def over(self, h):
+        parts = []
+        for i in range(h.shape[0]):
+            parts.append(scaled(h[i]))
+        return paddle.stack(parts)
+"""
+    assert len(_found("PPF907", model)) == count
+
+
+@pytest.mark.parametrize(("test", "count"), [("i == 0", 0), ("self.training", 1)])
+def test_a_test_of_the_number_of_the_pass_treats_parts_differently(test: str, count: int) -> None:
+    model = f"""\
+class Net(nn.Layer):
+    def forward(self, x):
+        h = paddle.tanh(x)
+        parts = []
+        for i in range(h.shape[0]):
+            out = paddle.exp(h[i])
+            if {test}:
+                out = out + 1
+            parts.append(out)
+        return paddle.stack(parts)
+"""
+    assert len(_found("PPF907", model)) == count
+
+
 # --- PPF905
 
 TABLE = """\
