@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Confidence, Finding, ImpactLevel
+from perflint.fix.fixer import apply
 from tests.support import check
 
 HEAD = """\
@@ -314,7 +315,7 @@ for epoch in range(10):
     ],
 )
 def test_a_flag_that_nobody_sets_keeps_an_array_from_growing(given: str, confidence: Confidence) -> None:
-    assert _grown(EVALUATION.replace("{given}", given)) == [(confidence, ImpactLevel.MEDIUM)]
+    assert _grown(EVALUATION.replace("{given}", given)) == [(confidence, ImpactLevel.LOW)]
 
 
 STEPS = """\
@@ -346,34 +347,33 @@ GROWS = """for i in range(25):
 )
 def test_an_array_that_grows_in_inference_alone_has_low_confidence(test: str, is_training: bool) -> None:
     text = STEPS.format(test=test, first=GROWS, second="probs = self.other(x)")
-    assert _grown(text) == [(Confidence.HIGH if is_training else Confidence.LOW, ImpactLevel.MEDIUM)]
+    assert [each for each, _ in _grown(text)] == [Confidence.HIGH if is_training else Confidence.LOW]
     text = STEPS.format(test=test, first="probs = self.other(x)", second=GROWS)
     is_low = is_training and test != "self.is_deep"
-    assert _grown(text) == [(Confidence.LOW if is_low else Confidence.HIGH, ImpactLevel.MEDIUM)]
+    assert [each for each, _ in _grown(text)] == [Confidence.LOW if is_low else Confidence.HIGH]
 
 
 SAMPLES_OF_A_BATCH = """\
-import paddle
-
-
-def features(net, x, state):
-    out = paddle.zeros([0, 64])
-    count = x.shape[0]
-    for num in range({size}):
-        {body}
-        out = paddle.concat([out, part], axis=0)
-    return out
+class Net(nn.Layer):
+    def forward(self, x):
+        out = None
+        for num in range({size}):
+            part = paddle.exp(x[num]).unsqueeze(0)
+            if out is None:
+                out = part
+            else:
+                out = paddle.concat({arguments})
+        return out
 """
 
 
 @pytest.mark.parametrize(
-    ("size", "body", "level"),
-    [
-        ("x.shape[0]", "part = net(x[num])", ImpactLevel.LOW),
-        ("count", "part = net(x[num])", ImpactLevel.LOW),
-        ("x.shape[1]", "part = net(x[:, num])", ImpactLevel.MEDIUM),
-        ("x.shape[0]", "part = state = net(x[num], state)", ImpactLevel.MEDIUM),
-    ],
+    "arguments", ["[out, part], 0", "[out, part], axis=0", "x=[out, part], axis=0", "axis=0, x=[out, part]"]
 )
-def test_the_samples_of_a_batch_are_few(size: str, body: str, level: ImpactLevel) -> None:
-    assert _grown(SAMPLES_OF_A_BATCH.format(size=size, body=body)) == [(Confidence.HIGH, level)]
+def test_a_step_that_copies_its_samples_pays_for_it(arguments: str) -> None:
+    text = HEAD + SAMPLES_OF_A_BATCH.format(size="x.shape[0]", arguments=arguments)
+    assert _grown(text + TRAINING) == [(Confidence.HIGH, ImpactLevel.MEDIUM)]
+    fixed = arguments.replace("[out, part]", "out_parts")
+    (found,) = check(text + TRAINING, "PPF901")
+    assert found.fix is not None
+    assert f"out = paddle.concat({fixed})" in apply(text + TRAINING, [found.fix]).text
