@@ -51,6 +51,8 @@ def show_parts() -> None:
     samples = [trained([1, 30, 768]) for _ in range(24)]
     show("concat in a loop, 24 samples of [30, 768]", lambda: grown(samples).sum())
     show("concat once, 24 samples of [30, 768]", lambda: paddle.concat(samples, axis=0).sum())
+    images = trained([8, 3, 128, 128])
+    show("fft2 and angle of 8 images of 128 x 128", lambda: paddle.angle(paddle.fft.fft2(images)).sum())
     table, ids = trained([20000, 64]), paddle.randint(0, 20000, [256])
     show("matmul(one_hot(ids), W), 20,000 x 64", lambda: paddle.matmul(functional.one_hot(ids, 20000), table).sum())
     show("embedding(ids, W), 20,000 x 64", lambda: functional.embedding(ids, table).sum())
