@@ -10,6 +10,7 @@ from collections.abc import Callable
 from statistics import median
 
 import paddle
+from paddle import nn
 from paddle.nn import functional
 
 ROUNDS = 20
@@ -48,9 +49,17 @@ def show_parts() -> None:
     rows = parts[:50]
     show("50 parts of [16, 256] written one by one", lambda: filled(rows).sum())
     show("one stack of 50 parts of [16, 256]", lambda: paddle.stack(rows, axis=1).sum())
-    samples = [trained([1, 3, 112, 112]) for _ in range(8)]
-    show("concat in a loop, 8 images of 112 x 112", lambda: grown(samples).sum())
-    show("concat once, 8 images of 112 x 112", lambda: paddle.concat(samples, axis=0).sum())
+    samples = [trained([1, 30, 768]) for _ in range(24)]
+    show("concat in a loop, 24 samples of [30, 768]", lambda: grown(samples).sum())
+    show("concat once, 24 samples of [30, 768]", lambda: paddle.concat(samples, axis=0).sum())
+    rows, body = paddle.rand([256, 256]), nn.Sequential(*(nn.Linear(256, 256) for _ in range(8)))
+    head = nn.Linear(256, 16)
+    show("a part of 8 linear layers that is trained, and a head", lambda: head(body(rows)).sum())
+    for parameter in body.parameters():
+        parameter.stop_gradient = True
+    show("the same part, its parameters frozen, and a head", lambda: head(body(rows)).sum())
+    images = trained([8, 3, 128, 128])
+    show("fft2 and angle of 8 images of 128 x 128", lambda: paddle.angle(paddle.fft.fft2(images)).sum())
     table, ids = trained([20000, 64]), paddle.randint(0, 20000, [256])
     show("matmul(one_hot(ids), W), 20,000 x 64", lambda: paddle.matmul(functional.one_hot(ids, 20000), table).sum())
     show("embedding(ids, W), 20,000 x 64", lambda: functional.embedding(ids, table).sum())

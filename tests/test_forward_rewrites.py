@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Confidence, Finding, ImpactLevel
+from perflint.fix.fixer import apply
 from tests.support import check
 
 HEAD = """\
@@ -101,6 +102,75 @@ class Net(nn.Layer):
         return out
 """
     assert _found("PPF907", model) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "body"),
+    [
+        ("h.shape[1]", "out = paddle.exp(h[:, i, 0])"),
+        ("h.shape[1]", "out = paddle.exp(h[:, i : i + 1])"),
+        ("16", "out = paddle.exp(h[:, i])"),
+        ("h.shape[0]", "start = x[i]; out = paddle.exp(h[i, start : start + 4])"),
+        ("h.shape[0]", "x[i] = x[i] * 2 + 1; out = h[i]"),
+    ],
+)
+def test_any_axis_of_a_tensor_has_parts(size: str, body: str) -> None:
+    assert len(_over_samples(size, body)) == 1
+
+
+@pytest.mark.parametrize(
+    ("size", "body"),
+    [
+        ("4", "out = paddle.exp(h[:, i])"),  # few
+        ("len(self.gates)", "out = paddle.exp(h[:, i])"),
+        ("h.shape[1]", "out = paddle.exp(h[:, :i])"),  # they grow
+        ("h.shape[0]", "end = x[i]; out = paddle.exp(h[i, 2:end])"),  # each as long as its sample
+        ("h.shape[0]", "out = paddle.exp(h[i] + parts[-1])"),  # needs the last one
+        ("h.shape[0]", "x[i] = x[i - 1] * 2 + 1; out = h[i]"),
+        ("h.shape[0]", "out = paddle.exp(h[i]) * float(h[i].max())"),
+    ],
+)
+def test_parts_that_differ_or_need_each_other_stay_in_a_loop(size: str, body: str) -> None:
+    assert _over_samples(size, body) == []
+
+
+@pytest.mark.parametrize(("test", "count"), [("h > 4", 0), ("h is None", 1), ("flag", 1)])
+def test_a_function_that_compares_what_it_gets_may_treat_parts_differently(test: str, count: int) -> None:
+    model = f"""\
+def scaled(h, flag=True):
+    if {test}:
+        return paddle.exp(h)
+    return h * 2
+
+
+class Net(nn.Layer):
+    def forward(self, x):
+        return self.over(paddle.tanh(x))
+
+    def over(self, h):
+        parts = []
+        for i in range(h.shape[0]):
+            parts.append(scaled(h[i]))
+        return paddle.stack(parts)
+"""
+    assert len(_found("PPF907", model)) == count
+
+
+@pytest.mark.parametrize(("test", "count"), [("i == 0", 0), ("self.training", 1)])
+def test_a_test_of_the_number_of_the_pass_treats_parts_differently(test: str, count: int) -> None:
+    model = f"""\
+class Net(nn.Layer):
+    def forward(self, x):
+        h = paddle.tanh(x)
+        parts = []
+        for i in range(h.shape[0]):
+            out = paddle.exp(h[i])
+            if {test}:
+                out = out + 1
+            parts.append(out)
+        return paddle.stack(parts)
+"""
+    assert len(_found("PPF907", model)) == count
 
 
 # --- PPF905
@@ -245,7 +315,7 @@ for epoch in range(10):
     ],
 )
 def test_a_flag_that_nobody_sets_keeps_an_array_from_growing(given: str, confidence: Confidence) -> None:
-    assert _grown(EVALUATION.replace("{given}", given)) == [(confidence, ImpactLevel.MEDIUM)]
+    assert _grown(EVALUATION.replace("{given}", given)) == [(confidence, ImpactLevel.LOW)]
 
 
 STEPS = """\
@@ -277,34 +347,33 @@ GROWS = """for i in range(25):
 )
 def test_an_array_that_grows_in_inference_alone_has_low_confidence(test: str, is_training: bool) -> None:
     text = STEPS.format(test=test, first=GROWS, second="probs = self.other(x)")
-    assert _grown(text) == [(Confidence.HIGH if is_training else Confidence.LOW, ImpactLevel.MEDIUM)]
+    assert [each for each, _ in _grown(text)] == [Confidence.HIGH if is_training else Confidence.LOW]
     text = STEPS.format(test=test, first="probs = self.other(x)", second=GROWS)
     is_low = is_training and test != "self.is_deep"
-    assert _grown(text) == [(Confidence.LOW if is_low else Confidence.HIGH, ImpactLevel.MEDIUM)]
+    assert [each for each, _ in _grown(text)] == [Confidence.LOW if is_low else Confidence.HIGH]
 
 
 SAMPLES_OF_A_BATCH = """\
-import paddle
-
-
-def features(net, x, state):
-    out = paddle.zeros([0, 64])
-    count = x.shape[0]
-    for num in range({size}):
-        {body}
-        out = paddle.concat([out, part], axis=0)
-    return out
+class Net(nn.Layer):
+    def forward(self, x):
+        out = None
+        for num in range({size}):
+            part = paddle.exp(x[num]).unsqueeze(0)
+            if out is None:
+                out = part
+            else:
+                out = paddle.concat({arguments})
+        return out
 """
 
 
 @pytest.mark.parametrize(
-    ("size", "body", "level"),
-    [
-        ("x.shape[0]", "part = net(x[num])", ImpactLevel.LOW),
-        ("count", "part = net(x[num])", ImpactLevel.LOW),
-        ("x.shape[1]", "part = net(x[:, num])", ImpactLevel.MEDIUM),
-        ("x.shape[0]", "part = state = net(x[num], state)", ImpactLevel.MEDIUM),
-    ],
+    "arguments", ["[out, part], 0", "[out, part], axis=0", "x=[out, part], axis=0", "axis=0, x=[out, part]"]
 )
-def test_the_samples_of_a_batch_are_few(size: str, body: str, level: ImpactLevel) -> None:
-    assert _grown(SAMPLES_OF_A_BATCH.format(size=size, body=body)) == [(Confidence.HIGH, level)]
+def test_a_step_that_copies_its_samples_pays_for_it(arguments: str) -> None:
+    text = HEAD + SAMPLES_OF_A_BATCH.format(size="x.shape[0]", arguments=arguments)
+    assert _grown(text + TRAINING) == [(Confidence.HIGH, ImpactLevel.MEDIUM)]
+    fixed = arguments.replace("[out, part]", "out_parts")
+    (found,) = check(text + TRAINING, "PPF901")
+    assert found.fix is not None
+    assert f"out = paddle.concat({fixed})" in apply(text + TRAINING, [found.fix]).text

@@ -84,9 +84,6 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/core/train.py": {
         "PPF201": [262, 267],  # avg_loss += float(loss); avg_loss_list[i] += loss_list[i].numpy()
     },
-    f"{SEGMENTATION}/core/val.py": {
-        "PPF901": [200, 202],  # all logits and labels so far, at each batch of an evaluation
-    },
     f"{SEGMENTATION}/models/ginet.py": {
         "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
     },

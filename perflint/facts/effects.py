@@ -44,7 +44,7 @@ _DO_MORE = (
     *("paddle.seed", "paddle.set_", "paddle.enable_", "paddle.disable_", "paddle.rand", "paddle.uniform"),
     *("paddle.normal", "paddle.standard_", "paddle.bernoulli", "paddle.multinomial", "paddle.poisson"),
     *("paddle.binomial", "paddle.nn.functional.dropout", "paddle.device.set_", "paddle.assign", "paddle.increment"),
-    "paddle.grad",
+    *("paddle.grad", "paddle._"),
 )
 """What in these modules changes something, draws random numbers, or is exchanged between processes."""
 

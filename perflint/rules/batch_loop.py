@@ -1,9 +1,9 @@
-"""PPF907: a loop in Python over the samples of a batch, although each kernel could take the whole batch."""
+"""PPF907: a loop in Python over the parts of a tensor, although each kernel could take all of them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
@@ -12,18 +12,29 @@ from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import READ_METHODS
+from perflint.rules.grown_array import means_training
 from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
-from perflint.syntax.names import dotted, hands_on, names_in, plain_names
+from perflint.syntax.names import dotted, hands_on, names_in, plain_names, stored_names
+from perflint.syntax.parameters import all_parameters
 from perflint.syntax.reaching import before, sole_value
-from perflint.syntax.scopes import Scope, Statement, terminal
-from perflint.syntax.tree import sized_by_shape, walk
-from perflint.training.steps import Point
+from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import alike, indices_of, walk
+from perflint.syntax.vocabulary import is_no_training
+from perflint.trace.events import StepEvent
+from perflint.trace.lengths import passes
+from perflint.trace.step_trace import StepCall, all_nodes, of_loop
+from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF907"]
+_LEAST = 2
+"""The least number of operations in a pass for which the loop is worth rewriting; taking a part is one of them."""
+_MANY = 16
+"""The least number of passes, where that is known."""
+_OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
 _SIZES_DIFFER = frozenset(
-    {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "topk", "where"}
+    {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "where", "nms"}
 )
-"""Calls whose results differ in size between samples, or that need a number on the host."""
+"""Calls whose results differ in size between parts, or that need a number on the host."""
 _WITHOUT_BATCH = frozenset({"histogram", "histogramdd", "bincount"})
 """Functions of Paddle without a batch axis: they count over the whole input."""
 _GIVE_LISTS = frozenset(
@@ -31,70 +42,82 @@ _GIVE_LISTS = frozenset(
 )
 """Calls that return a list, while the rest of Paddle returns one tensor."""
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
-_NOT_ALIKE = (ast.For, ast.While, ast.If, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.Try, ast.With, ast.Yield)
-"""Statements by which one sample can be treated differently from the next."""
+_NOT_ALIKE = (ast.For, ast.While, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.With, ast.Yield)
+"""Code by which one part can be treated differently from the next."""
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 
 
-def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
-    node = point.statement.node
-    batch = _batch(node, point) if isinstance(node, ast.For) else None
-    if batch is not None and isinstance(node, ast.For) and _is_alike(node, point):
-        yield node.iter, batch
+def _loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int]]]:
+    loop = point.statement.node
+    if not isinstance(loop, ast.For) or (point.step is not None and point.step.loop is loop):
+        return
+    predicts = any(means_training(test) is (not truth) for test, truth in point.statement.conditions)
+    where = _where(loop, point) if not predicts and not is_no_training(point.scope.name) else None
+    if where is not None and _is_alike(loop, point) and not _decides_inside(loop, point):
+        count = _launched(loop, point)
+        if count >= _LEAST:
+            yield loop.iter, (where, count)
 
 
 @rule(RULE.code, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
-def batch_loop(batch: str, context: Context) -> None:
-    """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
-    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
+def batch_loop(found: tuple[str, int], context: Context) -> None:
+    """Report ``for i in range(x.shape[0])`` that does the same with each part of ``x``."""
+    where, count = found
+    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, where=where, count=str(count))
 
 
-def _batch(loop: ast.For, point: Point) -> str | None:
-    """The tensor whose samples a loop counts: ``x`` of ``range(x.shape[0])``, directly or through a name."""
+def _where(loop: ast.For, point: Point) -> str | None:
+    """What a loop goes along, in words: the axis of a tensor; None for anything that may be a list, or may be short."""
     call = loop.iter
     if not isinstance(loop.target, ast.Name) or not isinstance(call, ast.Call) or dotted(call.func) != "range":
         return None
-    sized = _sized(call.args[0], point.statement, point.scope) if len(call.args) == 1 else None
-    if sized is None or not _is_tensor(sized.node, point):
+    axis = _counted_by(call.args[0], point) if len(call.args) == 1 else None
+    if axis is None:
+        count = passes(call, point.place) or 0
+        return f"{count} parts" if count >= _MANY else None
+    if not _is_tensor(axis.node, point) or not (axis.by_shape or _is_surely_one(axis.node, point)):
         return None
-    if not sized.by_shape and not _is_surely_one(sized.node, point):
-        return None
-    return ast.unparse(sized.node)
+    name = ast.unparse(axis.node)
+    return f"the samples of `{name}`" if axis.number == 0 else f"axis {axis.number} of `{name}`"
 
 
-class _Sized(NamedTuple):
-    """An object whose first axis is counted; ``by_shape``: by ``x.shape``, which a list does not have."""
+class _Axis(NamedTuple):
+    """The axis of a tensor; ``by_shape``: its length is that of ``x.shape``, which a list does not have."""
 
     node: ast.expr
-    by_shape: bool
+    number: int
+    by_shape: bool = True
 
 
-def _sized(node: ast.expr, at: Statement, scope: Scope) -> _Sized | None:
-    """The object whose first axis an expression counts."""
+def _counted_by(node: ast.expr, point: Point) -> _Axis | None:
+    """The axis whose length an expression is."""
     if isinstance(node, ast.Name):
-        found = before(node.id, at, scope)
+        found = before(node.id, point.statement, point.scope)
         return _unpacked(found[0].statement, node.id) if len(found) == 1 else None
     return _counted(node)
 
 
-def _counted(node: ast.expr) -> _Sized | None:
-    """The ``x`` of ``len(x)`` and of ``x.shape[0]``."""
+def _counted(node: ast.expr) -> _Axis | None:
+    """The axis of ``len(x)`` and of ``x.shape[1]``."""
     if isinstance(node, ast.Call) and dotted(node.func) == "len" and len(node.args) == 1:
-        return _Sized(node.args[0], by_shape=False)
-    sized = sized_by_shape(node)
-    return _Sized(sized, by_shape=True) if sized is not None else None
+        return _Axis(node.args[0], 0, by_shape=False)
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    shape = node.value if isinstance(node, ast.Subscript) else None
+    if not isinstance(shape, ast.Attribute) or shape.attr != "shape" or not isinstance(index, ast.Constant):
+        return None
+    return _Axis(shape.value, index.value) if isinstance(index.value, int) else None
 
 
-def _unpacked(binding: Statement, name: str) -> _Sized | None:
-    """The tensor whose first axis a statement gives a name: ``b = x.shape[0]``, ``b, c, h, w = x.shape``."""
+def _unpacked(binding: Statement, name: str) -> _Axis | None:
+    """The axis whose length a statement gives a name: ``b = x.shape[0]``, ``b, c, h, w = x.shape``."""
     made = plain_assignment(binding.node)
     if made is not None:
         return _counted(made[1])
     for target, value in targets_and_values(binding.node):
-        is_first = isinstance(target, ast.Tuple) and bool(target.elts) and dotted(target.elts[0]) == name
-        if is_first and isinstance(value, ast.Attribute) and value.attr == "shape":
-            return _Sized(value.value, by_shape=True)
+        names = [dotted(each) for each in target.elts] if isinstance(target, ast.Tuple) else []
+        if name in names and isinstance(value, ast.Attribute) and value.attr == "shape":
+            return _Axis(value.value, names.index(name))
     return None
 
 
@@ -144,31 +167,76 @@ def _gives_tensor(call: ast.Call, point: Point) -> bool:
 
 
 def _is_alike(loop: ast.For, point: Point) -> bool:
-    """Whether a loop does the same with each sample, by kernels that can take all of them."""
+    """Whether a loop does the same with each part, by kernels that can take all of them, and passes nothing on."""
     inside = [item for statement in loop.body for item in walk(statement)]
     calls = [item for item in inside if isinstance(item, ast.Call)]
     may_differ = any(isinstance(item, _NOT_ALIKE) for item in inside) or any(map(_differs, calls))
-    if may_differ or not any(_computes(call, point) for call in calls) or not _keeps_all(inside):
+    if may_differ or not _keeps_all(inside) or hands_on(loop) or _looks_back(inside):
         return False
     name = loop.target.id if isinstance(loop.target, ast.Name) else ""
-    parts = [item for item in inside if isinstance(item, ast.Subscript)]
-    samples = [item for item in parts if name in plain_names(item.slice)]
-    alike = all(_is_a_sample(item, point) if item in samples else _is_fixed(item.slice) for item in parts)
-    return bool(samples) and alike and not hands_on(loop)
+    bound = {name, *(each for statement in loop.body for each in stored_names(statement))}
+    if any(isinstance(item, ast.If) and not bound.isdisjoint(plain_names(item.test)) for item in inside):
+        return False
+    if any(isinstance(item, ast.ExceptHandler) and not _only_tells(item) for item in inside):
+        return False
+    items = [item for item in inside if isinstance(item, ast.Subscript)]
+    parts = [item for item in items if name in plain_names(item.slice)]
+    made = dict(filter(None, map(plain_assignment, inside)))
+    fixed = {id(each) for item in items for each in indices_of(item.slice) if _is_fixed(each) or _is_window(each, made)}
+    same = all(_is_a_part(item, name, point, fixed) if item in parts else id(item.slice) in fixed for item in items)
+    return same and any(isinstance(item.ctx, ast.Load) for item in parts)
+
+
+def _only_tells(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler only prints, or does nothing."""
+    return all(isinstance(each, (ast.Pass, ast.Expr)) for each in handler.body)
+
+
+def _is_window(index: ast.expr, made: Mapping[str, ast.expr]) -> bool:
+    """Whether an index is a slice of the same length in each pass: ``x[start : start + 4]``, whatever ``start`` is."""
+    if not isinstance(index, ast.Slice) or index.lower is None or index.step is not None:
+        return False
+    upper = made.get(index.upper.id) if isinstance(index.upper, ast.Name) else index.upper
+    if not isinstance(upper, ast.BinOp) or not isinstance(upper.op, ast.Add) or not alike(upper.left, index.lower):
+        return False
+    return plain_names(upper.right).isdisjoint(made) and not any(isinstance(i, ast.Call) for i in walk(upper.right))
 
 
 def _keeps_all(inside: list[ast.AST]) -> bool:
-    """Whether each iteration leaves something: a sum, a written item, or one more part of a list."""
+    """Whether each pass leaves something: a sum, a written item, or one more part of a list."""
     return any(
         isinstance(item, ast.AugAssign)
         or (isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Store))
-        or (isinstance(item, ast.Call) and terminal(item) in ("append", "extend"))
+        or _keeps(item)
         for item in inside
     )
 
 
+def _keeps(item: ast.AST) -> bool:
+    return isinstance(item, ast.Call) and terminal(item) in ("append", "extend")
+
+
+def _looks_back(inside: list[ast.AST]) -> bool:
+    """Whether a pass reads what an earlier one left in a list, or in another part of a tensor."""
+    kept, own = set[str | None](), set[int]()
+    written = {
+        item: item.value for item in inside if isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Store)
+    }
+    for item in inside:
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and _keeps(item):
+            kept.add(dotted(item.func.value))
+            own.add(id(item.func.value))
+        elif isinstance(item, ast.Subscript):
+            same = [one for one in written if alike(one.value, item.value)]
+            kept.update(dotted(item.value) for _ in same)
+            own.update(id(item.value) for one in same if ast.dump(one.slice) == ast.dump(item.slice))
+    return any(
+        dotted(item) in kept and id(item) not in own for item in inside if isinstance(item, (ast.Name, ast.Attribute))
+    )
+
+
 def _differs(call: ast.Call) -> bool:
-    """Whether a call differs between samples: random numbers, results of other sizes, a layer by its number.
+    """Whether a call differs between parts: random numbers, results of other sizes, a layer by its number.
 
     A function without a batch axis, such as ``paddle.histogram``, counts too: it cannot take the whole batch.
     """
@@ -181,18 +249,64 @@ def _differs(call: ast.Call) -> bool:
     )
 
 
-def _is_a_sample(item: ast.Subscript, point: Point) -> bool:
-    """Whether this is ``x[i]``, or ``x[i, 1:]``, of a tensor: a list may hold samples of different sizes."""
-    first, *rest = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-    return isinstance(first, ast.Name) and all(map(_is_fixed, rest)) and _is_tensor(item.value, point)
+def _is_a_part(item: ast.Subscript, name: str, point: Point, fixed: Collection[int]) -> bool:
+    """Whether this is ``x[i]``, ``x[:, i]`` or ``x[i : i + 1, 1:]`` of a tensor: items of a list may differ in size."""
+    indices = indices_of(item.slice)
+    counting = [each for each in indices if name in plain_names(each)]
+    if len(counting) != 1 or any(id(each) not in fixed for each in indices if each not in counting):
+        return False
+    bounds = [counting[0].lower, counting[0].upper] if isinstance(counting[0], ast.Slice) else [counting[0]]
+    return all(each is not None and _counts(each, name) for each in bounds) and _is_tensor(item.value, point)
+
+
+def _counts(index: ast.expr, name: str) -> bool:
+    """Whether an index is the number of the pass, or is worked out of that and of constants."""
+    return name in plain_names(index) and not any(
+        isinstance(each, (ast.Call, ast.Subscript)) or (isinstance(each, ast.Name) and each.id != name)
+        for each in walk(index)
+    )
 
 
 def _is_fixed(index: ast.expr) -> bool:
-    """Whether an index is the same for each sample: not a tensor or a length of this one."""
+    """Whether an index is the same for each part: not a tensor or a length of this one."""
     return all(isinstance(part, _PLAIN_INDEX) for part in walk(index))
 
 
-def _computes(call: ast.Call, point: Point) -> bool:
-    """Whether a call computes something on the device: a function of Paddle, or a layer of the model."""
-    name = point.file.names.qualified(call.func)
-    return name.startswith("paddle.") or (name.startswith("self.") and terminal(call) != "append")
+def _decides_inside(loop: ast.For, point: Point) -> bool:
+    """Whether a pass waits for the device, or calls a function of the project that compares what it gets."""
+    for node in all_nodes(of_loop(point.place, loop).nodes):
+        if isinstance(node, StepEvent):
+            return True
+        if isinstance(node, StepCall) and any(_compares(each.function.scope) for each in node.reached):
+            return True
+    return False
+
+
+def _compares(scope: Scope) -> bool:
+    given = {*all_parameters(scope)} - {"self"}
+    tests = (each.node.test for each in scope.statements if isinstance(each.node, (ast.If, ast.While)))
+    return any(
+        isinstance(item, ast.Compare) and not given.isdisjoint(plain_names(item.left)) and not _asks_for_none(item)
+        for test in tests
+        for item in walk(test)
+    )
+
+
+def _asks_for_none(test: ast.Compare) -> bool:
+    return isinstance(test.ops[0], (ast.Is, ast.IsNot)) or any(
+        isinstance(item, ast.Constant) and isinstance(item.value, str) for item in test.comparators
+    )
+
+
+def _launched(loop: ast.For, point: Point) -> int:
+    """How many operations a pass launches at least: a call of a layer or of a function of the project is one."""
+    points = points_of(point.file)
+    inside = (points.get(item) for item in walk(loop) if isinstance(item, ast.stmt) and item is not loop)
+    return sum(_in_statement(each) for each in inside if each is not None)
+
+
+def _in_statement(point: Point) -> int:
+    kind = Evaluator(point.file, point.full_env).kind
+    found = (item for part in own_parts(point.statement.node) for item in walk(part))
+    computed = [item for item in found if isinstance(item, _OPERATIONS) and not _keeps(item)]
+    return isinstance(point.statement.node, ast.AugAssign) + sum(kind(item).is_tensor for item in computed)

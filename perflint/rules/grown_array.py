@@ -17,11 +17,11 @@ from perflint.paddle.call_results import LOOPED
 from perflint.query import query
 from perflint.rules.edits import indentation, insert_row_above, insert_row_after_loop, one_level
 from perflint.syntax.bindings import bindings_of, loads_of, plain_assignment
-from perflint.syntax.names import dotted, hands_on, names_in, plain_names
-from perflint.syntax.parameters import is_none, is_spread
-from perflint.syntax.reaching import sole_at, sole_value, value_of
+from perflint.syntax.names import dotted, names_in, plain_names
+from perflint.syntax.parameters import argument_of, is_none, is_spread
+from perflint.syntax.reaching import sole_at, value_of
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
-from perflint.syntax.tree import alike, sized_by_shape, walk
+from perflint.syntax.tree import alike, walk
 from perflint.text.source import Source
 
 # Finds arrays that a loop extends by copying them, ``x = paddle.concat([x, y])``, without reading them.
@@ -77,15 +77,6 @@ class Grown:
         return any(_LOADER.search(name) for name in drawn)
 
     @property
-    def is_of_a_batch(self) -> bool:
-        """Whether the loop is over the samples of a batch: up to ``x.shape[0]``, with independent iterations."""
-        return (
-            isinstance(self.loop, ast.For)
-            and any(sized_by_shape(each) for each in _counted(self.scope, self.at, self.loop.iter))
-            and not hands_on(self.loop, besides=self.name)
-        )
-
-    @property
     def predicts(self) -> bool:
         """Whether it is in a part of a layer without targets, or that is not for training."""
         return any(means_training(test) is (not truth) for test, truth in self.statement.conditions)
@@ -114,7 +105,7 @@ def _grown(place: Place, statement: Statement) -> Grown | None:
         return None
     if place.file.names.qualified(call.func) not in _JOINS or is_spread(call):
         return None
-    parts = call.args[0] if call.args else None
+    parts = _parts(call)
     listed = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []
     if len(listed) != 2 or dotted(listed[0]) != name or isinstance(listed[1], ast.Starred):
         return None
@@ -123,6 +114,11 @@ def _grown(place: Place, statement: Statement) -> Grown | None:
         return None
     found = Grown(name, statement, call, listed[1], loop, at, place.scope, *_first_part(name, statement))
     return found if _is_read_for_nothing_else(found) and not _is_bound_otherwise(found) else None
+
+
+def _parts(call: ast.Call) -> ast.expr | None:
+    """What a call puts together."""
+    return argument_of(call, "x", 0)
 
 
 def _first_part(name: str, statement: Statement) -> tuple[ast.If, ast.Assign] | tuple[None, None]:
@@ -205,16 +201,6 @@ def _says_long(node: ast.expr) -> bool:
     return _MANY.search((name or "").rpartition(".")[2]) is not None
 
 
-def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
-    """The argument of ``range``, also through a name."""
-    is_range = isinstance(iterated, ast.Call) and dotted(iterated.func) == "range" and len(iterated.args) == 1
-    given = iterated.args[0] if is_range and isinstance(iterated, ast.Call) else None
-    if not isinstance(given, ast.Name):
-        return [given] if given is not None else []
-    made = sole_value(given, at, scope)
-    return [made[1]] if made is not None else []
-
-
 def means_training(test: ast.expr) -> bool | None:
     """Whether a test is true in training: ``self.training``, ``targets is not None``; None for other tests."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -239,8 +225,8 @@ def _is_of_a_shape(item: ast.AST) -> bool:
 # PPF901: an array that a loop copies in each iteration, to append one more part.
 
 RULE = shipped()["PPF901"]
-_SMALL = "small grown array"
-"""The event if there are as many parts as samples in a batch."""
+_SELDOM = "grown array outside of steps"
+"""The event where no step of a training leads to it, as in an evaluation."""
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
@@ -248,12 +234,15 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.statement.node, found.statement.node, found)
 
 
-@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(
+    RULE.code, at=At.ANYWHERE | At.HOT, find=_places, clues=["range"], is_close=True, claims=False, heeds_claims=False
+)
 def grown_array(found: Grown, context: Context) -> None:
     """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
     file = context.file
-    confidence = _confidence(found, context.hot is not None, file)
-    event = _SMALL if found.is_of_a_batch else ""
+    is_hot = context.hot is not None
+    confidence = _confidence(found, is_hot, file)
+    event = "" if is_hot else _SELDOM
     context.report(
         _fix(found, file),
         confidence=confidence,
@@ -330,10 +319,9 @@ def _does_nothing_else(choice: ast.If) -> bool:
 
 def _put_together(found: Grown, name: str, source: Source) -> str:
     """The row after the loop, with the arguments of the call in it; under a test if there may be no parts."""
-    end = source.lines.span(found.call)[1]
-    rest = source.text[source.lines.span(found.call.args[0])[1] : end]
-    joined = f"{source.code(found.call.func)}({name}{' '.join(rest.split())}"
-    row = f"{found.name} = {joined}"
+    start, end = source.lines.span(found.call)
+    first, last = source.lines.span(_parts(found.call) or found.call)
+    row = f"{found.name} = {source.text[start:first]}{name}{' '.join(source.text[last:end].split())}"
     if not _may_stay_empty(found):
         return row
     outer = indentation(source, found.loop.lineno)

@@ -1,0 +1,138 @@
+"""PPF913: tensors that a training step computes and that nothing reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from perflint.catalogue import shipped
+from perflint.facts.effects import effect_at
+from perflint.findings import Confidence, Edit
+from perflint.flow.evaluate import Evaluator
+from perflint.flow.uses import is_stored, uses_in
+from perflint.index.project import Place, Project
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
+from perflint.query import query
+from perflint.rules.edits import has_own_rows, whole_rows
+from perflint.syntax.bindings import bound_by, mentions_in
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters
+from perflint.syntax.scopes import Statement, blocks, own_parts, terminal
+from perflint.syntax.tree import walk
+from perflint.training.steps import Point, of_point, points_of
+
+RULE = shipped()["PPF913"]
+_HEAVY = frozenset({"matmul", "bmm", "mm", "einsum", "conv2d", "conv3d", "conv1d", "interpolate", "sort", "argsort"})
+"""Operations of which one is worth deleting."""
+_TRANSFORMS = "paddle.fft."
+_FREE = frozenset(
+    {"reshape", "squeeze", "unsqueeze", "flatten", "detach", "view", "expand", "expand_as", "cuda", "cpu"}
+)
+"""Methods that do not compute anything."""
+_SEVERAL = 4
+"""How many small operations are worth deleting."""
+
+
+def _unused(point: Point) -> Iterator[tuple[ast.stmt, tuple[Statement, ...]]]:
+    found = _dead(point.function) if _pure(point) else ()
+    if found and found[0].node is point.statement.node and _is_worth_it(found, point):
+        yield point.statement.node, found
+
+
+@rule(
+    RULE.code,
+    at=At.HOT,
+    find_at=_unused,
+    clues=["fft2", "rfft2", "fftn"],
+    is_close=True,
+    claims=False,
+    heeds_claims=False,
+)
+def unused_result(found: tuple[Statement, ...], context: Context) -> None:
+    """Report the statements of a step whose results nothing reads."""
+    names = dict.fromkeys(name for each in found for name in bound_by(each.node) if name != "_")
+    shown = [f"`{name}`" for name in names]
+    listed = ", ".join(shown[:3]) + (f" and {len(shown) - 3} more" if len(shown) > 3 else "")
+    edits = _deletion(found, context)
+    fix = RULE.fix(edits) if edits else RULE.words("by hand")
+    context.report(fix, confidence=Confidence.HIGH, costs_on_cpu=True, names=listed)
+
+
+@of_point
+def _pure(point: Point) -> bool:
+    """Whether a statement only computes something and gives it names: nothing else would notice that it is gone."""
+    node = point.statement.node
+    if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None:
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
+    are_names = all(isinstance(part, ast.Name) or (dotted(part) or "").startswith("self.") for part in parts)
+    is_kept = any(name != "_" for name in bound_by(node))  # what is only called ``_`` is discarded on purpose
+    return are_names and is_kept and not effect_at(point, node.value)
+
+
+@query
+def _dead(at: Place) -> tuple[Statement, ...]:
+    """The statements of a function that a step runs whose results only such statements read."""
+    if isinstance(at.scope.node, ast.Module):
+        return ()
+    points = points_of(at.file)
+    dead = {
+        each: dict.fromkeys(bound_by(each.node))
+        for each in at.scope.statements
+        if (point := points.get(each.node)) is not None and point.step is not None and _pure(point)
+    }
+    while read := [each for each, names in dead.items() if any(_is_read(name, dead, at) for name in names)]:
+        for each in read:
+            del dead[each]
+    return tuple(dead)
+
+
+def _is_read(name: str, dead: dict[Statement, dict[str, None]], at: Place) -> bool:
+    """Whether something that stays reads a name, or may read it."""
+    if name.startswith("self."):
+        return _is_attribute_read(at.file.project, name.removeprefix("self."), frozenset(each.node for each in dead))
+    if uses_in(at).is_hidden(name) or name in all_parameters(at.scope):
+        return True
+    mentions = mentions_in(at.scope).get(name, ())
+    return any(not is_stored(each.node) and each.statement not in dead for each in mentions)
+
+
+def _is_attribute_read(project: Project, name: str, dead: frozenset[ast.stmt]) -> bool:
+    """Whether any file reads an attribute with this name, or has it as a text."""
+    if "." in name:
+        return True
+    return any(
+        f'"{name}"' in file.source.text
+        or f"'{name}'" in file.source.text
+        or any(each.statement.node not in dead for each in file.loads_named(name))
+        for file in project.mentions.of(name)
+    )
+
+
+def _is_worth_it(found: tuple[Statement, ...], point: Point) -> bool:
+    """Whether deleting some statements saves a step a large operation, or several small ones."""
+    points, several = points_of(point.file), 0
+    for each in (points[statement.node] for statement in found):
+        kind = Evaluator(each.file, each.full_env).kind
+        for item in (item for part in own_parts(each.statement.node) for item in walk(part)):
+            if not isinstance(item, (ast.Call, ast.BinOp)) or not kind(item).is_tensor:
+                continue
+            name = terminal(item) if isinstance(item, ast.Call) else ""
+            is_transform = isinstance(item, ast.Call) and point.file.names.qualified(item.func).startswith(_TRANSFORMS)
+            if name in _HEAVY or is_transform or isinstance(getattr(item, "op", None), ast.MatMult):
+                return True
+            several += name not in _FREE
+    return several >= _SEVERAL
+
+
+def _deletion(found: tuple[Statement, ...], context: Context) -> list[Edit]:
+    """The edits that delete the statements; none if a row or a block has something else, or nothing, left in it."""
+    source = context.file.source
+    gone = {each.node for each in found}
+    if not all(has_own_rows(node, source) for node in gone):
+        return []
+    if any(gone.issuperset(block) for block in blocks(context.here.scope)):
+        return []
+    return [whole_rows(*source.lines.span(each.node), source) for each in found]
