@@ -26,6 +26,8 @@ RULE = shipped()["PPF913"]
 _HEAVY = frozenset({"matmul", "bmm", "mm", "einsum", "conv2d", "conv3d", "conv1d", "interpolate", "sort", "argsort"})
 """Operations of which one is worth deleting."""
 _TRANSFORMS = "paddle.fft."
+_CLUES = ("fft2", "rfft2", "fftn")
+"""What leads to a forward pass. Others are looked at only for other rules, so their results do not count."""
 _FREE = frozenset(
     {"reshape", "squeeze", "unsqueeze", "flatten", "detach", "view", "expand", "expand_as", "cuda", "cpu"}
 )
@@ -44,7 +46,7 @@ def _unused(point: Point) -> Iterator[tuple[ast.stmt, tuple[Statement, ...]]]:
     RULE.code,
     at=At.HOT,
     find_at=_unused,
-    clues=["fft2", "rfft2", "fftn"],
+    clues=[*_CLUES],
     is_close=True,
     claims=False,
     heeds_claims=False,
@@ -113,6 +115,8 @@ def _is_attribute_read(project: Project, name: str, dead: frozenset[ast.stmt]) -
 
 def _is_worth_it(found: tuple[Statement, ...], point: Point) -> bool:
     """Whether deleting some statements saves a step a large operation, or several small ones."""
+    if point.step is not None and point.step.forward and not any(map(_has_clue, found)):
+        return False
     points, several = points_of(point.file), 0
     for each in (points[statement.node] for statement in found):
         kind = Evaluator(each.file, each.full_env).kind
@@ -125,6 +129,10 @@ def _is_worth_it(found: tuple[Statement, ...], point: Point) -> bool:
                 return True
             several += name not in _FREE
     return several >= _SEVERAL
+
+
+def _has_clue(statement: Statement) -> bool:
+    return any(terminal(call) in _CLUES for call in statement.calls)
 
 
 def _deletion(found: tuple[Statement, ...], context: Context) -> list[Edit]:
