@@ -483,3 +483,16 @@ def test_what_the_host_computes_from_a_read_goes_back_with_it(compute: str, goes
     assert (copy in found.carried) is goes
     assert (copy[1] in _rows_to_edit(found)) is not goes
     assert any("Goes with reads" in line for line in verdict_lines(found, {})) is goes
+
+
+@pytest.mark.parametrize(("value", "waits"), [("False", False), ("True", True)])
+def test_a_scaler_waits_for_nothing_where_amp_is_left_off(tmp_path: Path, value: str, waits: bool) -> None:
+    text = BY_OPTION.replace("    if args.amp:\n", "    if True:\n").replace(
+        "    loss = F.cross_entropy(model(x), y)\n",
+        "    with paddle.amp.auto_cast(enable=config.use_amp):\n        loss = F.cross_entropy(model(x), y)\n",
+    )
+    (tmp_path / "config.yml").write_text(f"use_amp: {value}\n")
+    path = str(tmp_path / "train.py")
+    (trace,) = traces(opened({path: Source(path, text)}, Settings(inputs=read_inputs([path], tmp_path))))
+    step = modelled(trace)
+    assert [step.events[key].event.row for key in sorted(step.waits)] == ([16, 22] if waits else [22])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
+from perflint.facts.gradient_graphs import carried, uncut
 from perflint.findings import Related
 from perflint.flow.sources import sources
 from perflint.index.project import Place
@@ -23,8 +24,6 @@ from perflint.training.steps import Point
 
 RULE = shipped()["PPF509"]
 _STEPS, _CLEARS = frozenset({"step", "minimize"}), frozenset({"clear_grad", "clear_gradients"})
-_CUTS = frozenset({"detach", "numpy", "item", "tolist", "clone_detached"})
-"""Methods whose result has no graph."""
 _FREEZES = ("stop_gradient", "requires_grad", "trainable", "no_grad", "freeze")
 """Words of code that decides which weights get gradients."""
 _OPTIMIZER = re.compile(r"paddle\.(fluid\.)?optimizer\.\w+$")
@@ -169,7 +168,7 @@ def _calls_before(
         if is_always and not isinstance(statement.node, ast.AugAssign):
             needed -= set(bound)
         needed |= _with_graph(value)
-        for call in _graph_calls(value):
+        for call in (item for item in carried(value) if isinstance(item, ast.Call)):
             networks = _created(call.func, at.before(statement)) & wanted
             if networks:
                 yield statement, call, networks
@@ -177,31 +176,8 @@ def _calls_before(
 
 def _with_graph(value: ast.expr) -> set[str]:
     """The names in an expression from which its value may get a graph: of ``out.logits.mean()`` also ``out``."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [value]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Call) and terminal(node) in _CUTS:
-            continue
-        name = dotted(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
-        if name is not None:
-            parts = name.split(".")
-            found.update(".".join(parts[:length]) for length in range(1, len(parts) + 1))
-            continue
-        waiting += ast.iter_child_nodes(node)
-    return found
-
-
-def _graph_calls(value: ast.expr) -> Iterator[ast.Call]:
-    """The calls in an expression whose result keeps its graph."""
-    waiting: list[ast.AST] = [value]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Call):
-            if terminal(node) in _CUTS:
-                continue
-            yield node
-        waiting += ast.iter_child_nodes(node)
+    parts = [name.split(".") for name in filter(None, map(dotted, uncut(value)))]
+    return {".".join(each[:length]) for each in parts for length in range(1, len(each) + 1)}
 
 
 # PPF509: the finding.

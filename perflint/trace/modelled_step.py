@@ -15,10 +15,13 @@ from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
+from perflint.facts.entry_points import EntryPoint, program_entries
+from perflint.facts.float32 import Float32, float32_of
 from perflint.facts.origin import HOST, UNKNOWN, is_read_back, origin
 from perflint.facts.waits import needed_for
 from perflint.flow.branches import Often, usual_arm
 from perflint.index.project import FileIndex, Place
+from perflint.query import query
 from perflint.syntax.parameters import arguments_of
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
@@ -54,6 +57,10 @@ _TRAINS = (EventKind.BACKWARD, EventKind.OPTIMIZER)
 _OF_VALUES = (EventKind.READ, EventKind.DECISION, EventKind.SIZE)
 _LOG_MS = 0.02
 """A log line (``printed line`` in ``rules/events.yaml``)."""
+
+
+_SCALERS = ("GradScaler.", "AmpScaler.")
+"""How the words begin for what the scalers of Paddle do."""
 
 
 class Met(NamedTuple):
@@ -230,7 +237,8 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
             if a test may keep a step from them. Otherwise, of alternatives the one runs that defaults lead to, or, if
             these do not say it, the one with the most waits.
     """
-    reader = _Items(wanted)
+    float32 = float32_in(trace.place.file)[1] if trace.loop is not None else None
+    reader = _Items(wanted, is_scaled=float32 is None)
     items = list(reader.of(trace.nodes))
     keys: dict[tuple[int, ...], int] = {}
     events: list[Met] = []
@@ -245,6 +253,13 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
         tuple(reader.assumed.values()),
         tuple((at, node) for node, at in reader.left_off.items()),
     )
+
+
+@query
+def float32_in(file: FileIndex) -> tuple[EntryPoint | None, Float32 | None]:
+    """The model that the step loops of a file train, if known, and how far they train in float32."""
+    entry = next((each for each in program_entries(file.project) if each.driven_from is file), None)
+    return entry, float32_of(entry.file if entry is not None else file, file)
 
 
 def needed_waits(step: ModelledStep) -> frozenset[int]:
@@ -288,10 +303,14 @@ def _parts(items: list[_Item], typical: Typical, keys: Mapping[tuple[int, ...], 
 
 
 class _Items:
-    """The events of a step one after the other."""
+    """The events of a step one after the other.
 
-    def __init__(self, wanted: Span | None) -> None:
+    ``is_scaled``: AMP may be on; if not, a ``GradScaler`` tests nothing.
+    """
+
+    def __init__(self, wanted: Span | None, *, is_scaled: bool) -> None:
         self._wanted = wanted
+        self._is_scaled = is_scaled
         self._left = _MOST_ITEMS
         self._calls = MOST_CALLS
         self._repeated = 0
@@ -346,6 +365,8 @@ class _Items:
         self._left -= 1
         if event.kind in _TRAINS:
             yield event.kind
+        elif not self._is_scaled and event.why.startswith(_SCALERS):
+            return
         elif event.every.often is Often.EACH_STEP or self._is_wanted([event]):
             yield Met(event, calls)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from perflint.catalogue import events
-from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, work_of
 from perflint.facts.float32 import float32_of
 from perflint.facts.programs import has_no_gpu
 from perflint.findings import (
@@ -35,7 +35,7 @@ from perflint.findings import (
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
-from perflint.trace.modelled_step import WORTH_MS, ModelledStep, carried_back, modelled, needed_waits
+from perflint.trace.modelled_step import WORTH_MS, ModelledStep, carried_back, float32_in, modelled, needed_waits
 from perflint.trace.queues import Kernels, Part, loading_step_ms
 from perflint.trace.reached import By, reached_by, starters
 from perflint.trace.step_trace import StepTrace, traces, unknown_calls
@@ -171,8 +171,7 @@ def gains_from_amp(entry: EntryPoint) -> bool:
 def _amp(trace: StepTrace, state: _State) -> Iterator[StepEdit]:
     """The advice to train with AMP, as PPF301 gives it; also where the source does not show which model it is."""
     file = trace.place.file
-    entry = next((each for each in program_entries(file.project) if each.driven_from is file), None)
-    found = float32_of(entry.file if entry is not None else file, file)
+    entry, found = float32_in(file)
     is_unknown = entry is None or not classes_of_model(entry)
     if found is None or not (is_unknown or (entry is not None and gains_from_amp(entry))):
         return
