@@ -18,7 +18,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Loop, Statement
-from perflint.trace.evaluation_length import slowness, times
+from perflint.trace.batch_waits import slowness, times
 from perflint.training.every import is_doubtful
 from perflint.training.step_loops import step_loops
 
