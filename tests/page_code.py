@@ -87,6 +87,11 @@ NOT_RUN = {
     "exe.run(program, fetch_list=[loss])": "a program of a static graph",
     "tqdm(..., desc=...)": "stands for a call with more arguments",
     "register_buffer(..., persistable=False)": "stands for a call with a name and a tensor",
+    "model.backbone.stop_gradient = True": "stands for a layer of a model",
+    "self.stop_gradient = True": "stands for a layer of a model",
+    "parameters()": "a method of a layer",
+    "paddle.stack(losses).mean().item()": "needs a list of losses",
+    'amp_configs="O1"': "an argument of `paddle.Model.prepare`",
 }
 """What stands in backticks and is not run, and why."""
 

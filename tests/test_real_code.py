@@ -42,7 +42,7 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
     f"{DETECTION}/modeling/assigners/uniform_assigner.py": {"PPF203": [85]},  # only guards selections for a summed loss
-    f"{DETECTION}/modeling/bbox_utils.py": {"PPF205": [323]},  # the least divisor
+    f"{DETECTION}/modeling/bbox_utils.py": {"PPF205": [131, 131, 323]},  # deviations and means; the least divisor
     f"{DETECTION}/modeling/backbones/transformer_utils.py": {"PPF205": [35]},  # drop_path: 1 - self.drop_prob
     f"{DETECTION}/modeling/heads/retina_head.py": {"PPF205": [151]},  # the number of classes, for each image
     f"{DETECTION}/modeling/heads/s2anet_head.py": {
@@ -111,25 +111,6 @@ READ: dict[str, dict[str, list[int]]] = {
 # What the fixes of these findings change, row by row.
 EDITED: dict[str, list[str]] = {
     f"{DETECTION}/engine/trainer.py": ["+    @paddle.no_grad()"],  # on slice_predict
-    f"{SEGMENTATION}/core/val.py": [
-        "+        label_all_parts = []",
-        "+        logits_all_parts = []",
-        "-                    if logits_all is None:",
-        "-                        logits_all = logits.numpy()",
-        "-                        label_all = label.numpy()",
-        "+                    if not logits_all_parts:",
-        "+                        logits_all_parts.append(logits.numpy())",
-        "+                        label_all_parts.append(label.numpy())",
-        "-                        logits_all = np.concatenate(",
-        "-                            [logits_all, logits.numpy()])  # (KN, C, H, W)",
-        "-                        label_all = np.concatenate([label_all, label.numpy()])",
-        "+                        logits_all_parts.append(logits.numpy())  # (KN, C, H, W)",
-        "+                        label_all_parts.append(label.numpy())",
-        "+        if logits_all_parts:",
-        "+            logits_all = np.concatenate(logits_all_parts)",
-        "+        if label_all_parts:",
-        "+            label_all = np.concatenate(label_all_parts)",
-    ],
     # Unsafe, because the step then waits for the list of losses, until somebody adds up those on the device, too.
     f"{SEGMENTATION}/core/train.py": [
         "-            avg_loss += float(loss)",

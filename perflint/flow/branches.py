@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 import enum
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.constant_values import Found, OriginStep, Setter, Value, ValueOrigin
+from perflint.flow.constant_values import OPERATORS, Found, OriginStep, Setter, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.index.project import Part, Place
-from perflint.inputs.input_files import amp_settings, is_about_amp
+from perflint.inputs.input_files import amp_settings, is_about_amp, value_of, values_set
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
+from perflint.syntax.scopes import LOOPS, Scope, Statement, headers, required_parts
 from perflint.syntax.tree import walk
 
 
@@ -77,6 +78,8 @@ EACH_STEP = Every(Often.EACH_STEP)
 # Finds whether tests and arguments are on by default, and who could turn them on.
 
 _MOST_CALLERS = 2
+_WRITTEN = r"""["']?\s*(?::\s*[\w.\[\] |]+)?[=:]\s*(True|False|None|[-+]?\.?\d[\w.+-]*|"[^"\n]*"|'[^'\n]*')"""
+"""A literal that code gives something after its name, as a keyword, a default or the entry of a dict."""
 
 
 class State(enum.IntEnum):
@@ -117,6 +120,51 @@ class Switches(Part):
             for test, values, truth in self._tests(statement, at)
             if loop is None or test.lineno > loop.lineno
         )
+
+    def is_left_to_settings(self, statement: Statement, at: Place) -> bool:
+        """Whether a test around a statement is about an option of an object that is off, and that nothing turns on.
+
+        ``if self.use_mask:`` is, where ``__init__`` has ``use_mask=False``, the calls pass ``**settings`` or leave it
+        out, and no configuration file of the project turns it on.
+        """
+        return any(
+            self.is_off(part, expected, at.at(at.scope, self._of(link.node, at)))
+            for link in statement.around
+            if isinstance(link.node, ast.If) and link.branch in ("body", "else")
+            for part, expected in self._about_self(link.node, link.branch == "body")
+        )
+
+    @query
+    def _about_self(self, node: ast.If, truth: bool) -> tuple[tuple[ast.expr, bool], ...]:
+        """The parts of a test that compare, or test, an attribute of ``self``, each with what it has to be."""
+        parts = required_parts(node.test, truth)
+        return tuple(each for each in parts if (dotted(_tested(each[0])) or "").startswith("self."))
+
+    @query
+    def is_off(self, test: ast.expr, truth: bool, at: Place) -> bool:
+        """The same of one test, which is not ``truth`` unless something sets the option."""
+        if not (dotted(_tested(test)) or "").startswith("self."):
+            return False
+        constants = Constants.of(self._project)
+        usual = constants.by_default(test, at)
+        keys = {step.name for step in usual.steps if step.origin is ValueOrigin.DEFAULT} if usual is not None else set()
+        if usual is None or not keys or not usual.is_constant or bool(usual.value) is truth:
+            return False
+        if any(value.is_constant and bool(value.value) is truth for value in constants.possible(test, at)):
+            return False
+        return not any(_turns(test, truth, value) for key in keys for value in self._set_to(key))
+
+    @query
+    def _set_to(self, key: str) -> frozenset[object]:
+        """The values that configuration files and the code give something with a name."""
+        found: set[object] = {*values_set(key, self._project.inputs)}
+        written = re.compile(rf"\b{re.escape(key)}{_WRITTEN}")
+        for file in self._project.mentions.of(key):
+            found |= {value_of(match[1].strip("\"'")) for match in written.finditer(file.source.text)}
+        return frozenset(found)
+
+    def _of(self, node: ast.stmt, at: Place) -> Statement | None:
+        return next((each for each in at.scope.statements if each.node is node), None)
 
     @query
     def is_left_off(self, statement: Statement, at: Place) -> bool:
@@ -201,9 +249,10 @@ def usual_arm(at: Place, node: ast.If) -> int | None:
         values = Constants.of(at.file.project).possible(rest.test, place)
         if any(_is_of_files(step, at) for value in values for step in value.steps):
             return None
-        if _fails(values, False):
+        switches = Switches.of(at.file.project)
+        if _fails(values, False) or switches.is_off(rest.test, False, place):
             return arm
-        if not _fails(values, True):
+        if not (_fails(values, True) or switches.is_off(rest.test, True, place)):
             return None
         arm, following = arm + 1, rest.orelse
         if len(following) != 1 or not isinstance(following[0], ast.If):
@@ -219,6 +268,25 @@ def _is_of_files(step: OriginStep, at: Place) -> bool:
         return True
     rows = amp_settings(at.file.path, step.name, at.file.project.inputs)
     return any(row.is_on and not row.is_passed for _, row in rows)
+
+
+def _tested(test: ast.expr) -> ast.expr:
+    """What a test is about: ``self.rate`` of ``self.rate > 1``."""
+    return test.left if isinstance(test, ast.Compare) else test
+
+
+def _turns(test: ast.expr, truth: bool, value: object) -> bool:
+    """Whether a test may come out so if the option has a value."""
+    if not isinstance(test, ast.Compare):
+        return bool(value) is truth
+    right = test.comparators[0]
+    compare = OPERATORS.get(type(test.ops[0]))
+    if len(test.ops) != 1 or not isinstance(right, ast.Constant) or compare is None:
+        return True
+    try:
+        return bool(compare(value, right.value)) is truth
+    except TypeError:
+        return False
 
 
 def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:

@@ -263,7 +263,8 @@ class CallGraph(Part):
             if called.tag != LAYER_TAG:
                 return found
         if found:
-            return [*found, *(self._overrides(found[0].scope, call, at.scope) if least < Certainty.SURE else ())]
+            others = self._overrides(found[0].scope, call, at.scope) if least < Certainty.SURE else []
+            return others if others and self._is_replaced(found[0].place) else [*found, *others]
         if not isinstance(call.func, ast.Attribute):
             return self._created(at, call)
         receiver = self._meaning(at, call.func.value, env)
@@ -333,6 +334,17 @@ class CallGraph(Part):
         if method.owner is None or dotted(call.func) != f"self.{method.name}":
             return []
         return [each for each in self.overriding(method.owner, method.name) if self._runs(each, caller)][:_MOST_BY_NAME]
+
+    @query
+    def _is_replaced(self, at: Place) -> bool:
+        """Whether nothing creates an object that runs a method: only classes with their own version are created."""
+        return not any(self._may_be_created(*placed) for placed in Hierarchy.of(self._project).running(at))
+
+    def _may_be_created(self, file: FileIndex, owner: Class) -> bool:
+        in_use = InUse.of(self._project)
+        if owner.node.decorator_list or in_use.is_looked_up(file) or Imports.of(self._project).by_settings(file):
+            return True
+        return any(not there.is_quiet for there, _, _ in in_use.loads_of(file, owner))
 
     def _runs(self, callee: Callee, caller: Scope) -> bool:
         """Whether an object of a method's class runs a function that calls the method on ``self``.

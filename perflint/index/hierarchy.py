@@ -56,6 +56,18 @@ class Hierarchy(Part):
         """The classes of the project that a class inherits from, nearest first."""
         return _all_next(owner, self.bases(file, owner), self.bases)
 
+    def running(self, at: Place) -> list[Placed]:
+        """The classes whose objects run a method: its own, and those that inherit it or whose version calls it."""
+        method, owner = at.scope, at.scope.owner
+        if owner is None:
+            return []
+        family = [(at.file, owner), *self.descendants(owner)]
+        return [placed for placed in family if self._runs_method(*placed, method)]
+
+    def _runs_method(self, file: FileIndex, owner: Class, method: Scope) -> bool:
+        nearest = Modules.of(self._project).method_of(file, owner, method.name)
+        return nearest is None or nearest.scope is method or any(_calls_base(call) for call in nearest.scope.calls)
+
     def descendants(self, owner: Class) -> list[Placed]:
         """The classes of the project that inherit from a class, nearest first."""
         return _all_next(owner, self._children(owner), lambda _, child: self._children(child))
@@ -304,3 +316,11 @@ def _named(node: ast.expr) -> str | None:
     if entries is None:
         return string_of(node)
     return next((string_of(value) for key, value in entries.values.items() if key in _NAME_KEYS), None)
+
+
+def _calls_base(call: ast.Call) -> bool:
+    """Whether a call is one of a method of a base: ``super().forward(x)``, ``Base.forward(self, x)``."""
+    base = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if isinstance(base, ast.Call):
+        return terminal(base) == "super"
+    return base is not None and bool(call.args) and isinstance(call.args[0], ast.Name) and call.args[0].id == "self"

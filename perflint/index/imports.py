@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Project
@@ -50,6 +51,30 @@ class Imports(Part):
     def may_be_loaded(self, file: FileIndex) -> bool:
         """Whether some other file imports a file, or may do so by its path, or from a directory of ``sys.path``."""
         return next(self.loaders(file), None) is not None or self._loads_by_path()
+
+    @query(cycle=False)
+    def fails(self, file: FileIndex) -> bool:
+        """Whether the import of a file certainly fails: it takes a name from a file beside it that has no such name."""
+        for node in file.tree.body:
+            target = self._beside(file, node) if isinstance(node, ast.ImportFrom) else None
+            if target is None or not isinstance(node, ast.ImportFrom):
+                continue
+            if self.fails(target) or any(self._lacks(target, alias.name) for alias in node.names):
+                return True
+        return False
+
+    def _beside(self, file: FileIndex, node: ast.ImportFrom) -> FileIndex | None:
+        """The file that a statement imports from, if it is in the same folder or named relative to it."""
+        folder, named = file.parts[: len(file.parts) - max(node.level, 1)], (node.module or "").split(".")
+        found = self._project.modules.get((*folder, *named)) if node.module else None
+        alike = (parts for parts in self._project.modules if parts[-len(named) :] == tuple(named))
+        is_clear = node.level > 0 or not folder or (len(named) == 1 and next(islice(alike, 1, None), None) is None)
+        return found if is_clear and found is not file else None
+
+    def _lacks(self, file: FileIndex, name: str) -> bool:
+        """Whether a module has no such name; a package may have modules that are built, or generated."""
+        is_known = not (name == "*" or file.is_package or file.has("import *"))
+        return is_known and not file.has_words(name, "__getattr__", "globals")
 
     def loaders(self, file: FileIndex) -> Iterator[FileIndex]:
         """The files that import a file, or may do so from a directory of ``sys.path``, scripts first."""

@@ -485,9 +485,74 @@ def batch_sizes(path: str, program: str, key: str, inputs: Inputs) -> list[tuple
     return [(each.path, value) for each in naming for name, value in each.said if name == key and value]
 
 
+# --- all settings of configuration files, by key
+
+_SETTING = re.compile(
+    r"[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z_]\w*)[\"']?[ \t]*:[ \t]*[\"']?([-+.\w]{1,24})[\"']?[ \t]*,?[ \t]*(?:#.*)?$"
+)
+_WORDS_FOR = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "null": None,
+    "none": None,
+}
+
+
+def _settings(name: str, data: bytes) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+    del name
+    found: dict[str, set[str]] = {}
+    for row in data.decode("utf-8", "replace").splitlines():
+        if len(row) < _LONGEST_ROW and (match := _SETTING.match(row)) is not None:
+            found.setdefault(match[1], set()).add(match[2])
+    return tuple((key, tuple(sorted(texts))) for key, texts in sorted(found.items())) or None
+
+
+SETTINGS = InputKind(
+    "settings",
+    ("*.yml", "*.yaml", "conf*/**/*.yml", "conf*/**/*.yaml", "conf*/*.json", "*conf*.json"),
+    _settings,
+    is_optional=True,
+)
+
+
+def values_set(key: str, inputs: Inputs) -> set[bool | int | float | str | None]:
+    """The values that configuration files of the whole project give a key, whatever it belongs to there.
+
+    >>> values_set("use_bias", Inputs())
+    set()
+    """
+    found: set[bool | int | float | str | None] = set()
+    for files in inputs.said.get(SETTINGS.name, {}).values():
+        for file in files:
+            for name, texts in file.said:
+                if name == key:
+                    found.update(map(value_of, texts))
+    return found
+
+
+def value_of(text: str) -> bool | int | float | str | None:
+    """What a plain text of YAML means.
+
+    >>> [value_of(text) for text in ("yes", "4", "1e-3", "null", "fp16")]
+    [True, 4, 0.001, None, 'fp16']
+    """
+    if text.lower() in _WORDS_FOR:
+        return _WORDS_FOR[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
 # --- all kinds
 
-KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS, BATCH_SIZES)
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS, BATCH_SIZES, SETTINGS)
 """All kinds."""
 
 

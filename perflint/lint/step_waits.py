@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,8 @@ from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
-from perflint.syntax.scopes import Scope, statements_on
+from perflint.query import query
+from perflint.syntax.scopes import Scope
 from perflint.trace.loading import Loading, loadings
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, of_function, outermost_loops, reached, trace_around, traces_of
@@ -264,7 +266,7 @@ class FindingSteps:
         An evaluation that ``fit`` calls after each epoch belongs to the step of ``fit``.
         """
         file = self._project.files.get(draft.path)
-        functions = {Place(file, scope) for scope, _ in statements_on(file.scopes, [draft.line])} if file else set()
+        functions = {Place(file, _scope_at(file, draft.line))} if file else set()
         for _ in range(_MOST_CALLS):
             loops = set[Loop]().union(*(self._in.get(at.scope, ()) for at in functions))
             if loops:
@@ -335,6 +337,21 @@ class FindingSteps:
                 if any(each.function.scope in scopes for each in reached(trace.nodes)):
                     return user.path, trace.row, ""
         return loop
+
+
+@query
+def _starts(file: FileIndex) -> tuple[list[int], list[Scope]]:
+    """The rows in which the statements of a file begin, in order, each with its function."""
+    found = sorted((each.node.lineno, number) for number, (_, each) in enumerate(file.statements))
+    scopes = [scope for scope, _ in file.statements]
+    return [row for row, _ in found], [scopes[number] for _, number in found]
+
+
+def _scope_at(file: FileIndex, row: int) -> Scope:
+    """The function of the last statement that begins in a row or above it."""
+    rows, scopes = _starts(file)
+    at = bisect_right(rows, row)
+    return scopes[at - 1] if at else file.scopes.module
 
 
 def _named(file: FileIndex, function: str) -> Iterator[Place]:

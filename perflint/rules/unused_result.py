@@ -32,12 +32,14 @@ _FREE = frozenset(
     {"reshape", "squeeze", "unsqueeze", "flatten", "detach", "view", "expand", "expand_as", "cuda", "cpu"}
 )
 """Methods that do not compute anything."""
+_MOST_MENTIONS = 20
+"""A name that a function mentions more often counts as read."""
 _SEVERAL = 4
 """How many small operations are worth deleting."""
 
 
 def _unused(point: Point) -> Iterator[tuple[ast.stmt, tuple[Statement, ...]]]:
-    found = _dead(point.function) if _pure(point) else ()
+    found = _dead(point.function)
     if found and found[0].node is point.statement.node and _is_worth_it(found, point):
         yield point.statement.node, found
 
@@ -79,12 +81,13 @@ def _dead(at: Place) -> tuple[Statement, ...]:
     """The statements of a function that a step runs whose results only such statements read."""
     if isinstance(at.scope.node, ast.Module):
         return ()
-    points = points_of(at.file)
-    dead = {
-        each: dict.fromkeys(bound_by(each.node))
-        for each in at.scope.statements
-        if (point := points.get(each.node)) is not None and point.step is not None and _pure(point)
-    }
+    points, mentions = points_of(at.file), mentions_in(at.scope)
+    dead: dict[Statement, dict[str, None]] = {}
+    for each in at.scope.statements:
+        point, names = points.get(each.node), dict.fromkeys(bound_by(each.node))
+        is_followed = all(len(mentions.get(name, ())) <= _MOST_MENTIONS for name in names)
+        if is_followed and point is not None and point.step is not None and _pure(point):
+            dead[each] = names
     while read := [each for each, names in dead.items() if any(_is_read(name, dead, at) for name in names)]:
         for each in read:
             del dead[each]
@@ -103,14 +106,17 @@ def _is_read(name: str, dead: dict[Statement, dict[str, None]], at: Place) -> bo
 
 def _is_attribute_read(project: Project, name: str, dead: frozenset[ast.stmt]) -> bool:
     """Whether any file reads an attribute with this name, or has it as a text."""
-    if "." in name:
-        return True
-    return any(
-        f'"{name}"' in file.source.text
-        or f"'{name}'" in file.source.text
-        or any(each.statement.node not in dead for each in file.loads_named(name))
-        for file in project.mentions.of(name)
-    )
+    readers = _readers(project, name) if "." not in name else None
+    return readers is None or not readers <= dead
+
+
+@query
+def _readers(project: Project, name: str) -> frozenset[ast.stmt] | None:
+    """The statements of all files that read an attribute with a name; None if one has the name as a text."""
+    files = project.mentions.of(name)
+    if any(f'"{name}"' in file.source.text or f"'{name}'" in file.source.text for file in files):
+        return None
+    return frozenset(each.statement.node for file in files for each in file.loads_named(name) if each.statement)
 
 
 def _is_worth_it(found: tuple[Statement, ...], point: Point) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
@@ -346,7 +347,9 @@ class _Items:
     def _usual(self, node: Alternatives) -> list[tuple[Node, ...]]:
         """The arms that may run if the user changes no default, or that contain what is wanted."""
         arms = _arms(node)
-        usual = usual_arm(node.place, node.node) if isinstance(node.node, ast.If) else None
+        usual = None
+        with suppress(RecursionError):  # a test nests too deeply: nothing says what it gives
+            usual = usual_arm(node.place, node.node) if isinstance(node.node, ast.If) else None
         if usual is None or any(map(self._is_wanted, arms)):
             return arms
         if isinstance(node.node, ast.If) and any(map(self._waits, [*arms[:usual], *arms[usual + 1 :]])):

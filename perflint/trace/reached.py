@@ -113,6 +113,8 @@ class By(enum.Enum):
 @query
 def reached_by(at: Place) -> By:
     """Whether anything that somebody may start reaches a function, or may reach it."""
+    if Imports.of(at.file.project).fails(at.file):
+        return By.NOBODY
     search = _Search(at, is_brief=True)
     search.run(is_enough=lambda: search.is_any)
     return By.PROGRAMS if search.is_any else By.TESTS if search.tests else By.NOBODY
@@ -291,7 +293,7 @@ def sure_uses(at: Place) -> Iterator[Place]:
     elif scope.owner is None:
         yield from _loads(at.file, scope)[True]
     elif _is_called_by_its_kind(scope):
-        for there, one in _family(at.file, scope.owner):
+        for there, one in Hierarchy.of(at.file.project).running(at):
             yield from _loads(there, one)[True]
     else:
         sites = CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE)
@@ -306,7 +308,7 @@ def doubtful_uses(at: Place) -> Iterator[Place]:
     if scope.owner is None:
         yield from (*_hidden(at.file, scope), *_loads(at.file, scope)[False])
         return
-    family = _family(at.file, scope.owner)
+    family = Hierarchy.of(at.file.project).running(at)
     of_class = [use for there, one in family for use in (*_hidden(there, one), *_loads(there, one)[False])]
     if _is_called_by_its_kind(scope):
         yield from of_class
@@ -326,11 +328,6 @@ def _is_called_by_its_kind(method: Scope) -> bool:
     """Whether Python or Paddle calls a method of all objects: ``forward``, ``__init__``, a property."""
     named = any("property" in (dotted(item) or "") for item in method.decorators)
     return named or method.name == "forward" or method.is_special
-
-
-def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
-    """A class and those that inherit from it."""
-    return [(file, owner), *Hierarchy.of(file.project).descendants(owner)]
 
 
 @query

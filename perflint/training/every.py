@@ -242,12 +242,13 @@ def is_doubtful(statement: Statement, at: Place) -> bool:
     """Whether a test around a statement cannot be decided from the code, or is false by default.
 
     Such a test is about selected parts, different shapes, the type of a value, or a kind of device. Or it is ``if
-    args.ortho > 0:`` for an option that is 0 by default.
+    args.ortho > 0:`` for an option that is 0 by default, or ``if self.ortho > 0:`` where nothing sets it.
     """
     tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch != "after"]
     if any(_only_data_decides(test, at.scope) for test in tests):
         return True
-    return bool(tests) and Switches.of(at.file.project).is_off_by_default(statement, at)
+    switches = Switches.of(at.file.project)
+    return bool(tests) and (switches.is_off_by_default(statement, at) or switches.is_left_to_settings(statement, at))
 
 
 def is_doubtful_on_the_way(project: Project, step: Step) -> bool:
