@@ -146,7 +146,9 @@ class Switches(Part):
         if not (dotted(_tested(test)) or "").startswith("self."):
             return False
         constants = Constants.of(self._project)
-        usual = constants.by_default(test, at)
+        usual, value = constants.by_default(test, at), constants.by_default(_tested(test), at)
+        if value is None or value.value is None:  # what callers may leave out is no option
+            return False
         keys = {step.name for step in usual.steps if step.origin is ValueOrigin.DEFAULT} if usual is not None else set()
         if usual is None or not keys or not usual.is_constant or bool(usual.value) is truth:
             return False
