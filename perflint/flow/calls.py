@@ -338,7 +338,11 @@ class CallGraph(Part):
     @query
     def _is_replaced(self, at: Place) -> bool:
         """Whether nothing creates an object that runs a method: only classes with their own version are created."""
-        return not any(self._may_be_created(*placed) for placed in Hierarchy.of(self._project).running(at))
+        hierarchy = Hierarchy.of(self._project)
+        running = hierarchy.running(at)
+        others = [placed for placed in hierarchy.descendants(running[0][1]) if placed not in running] if running else []
+        is_seen = any(self._may_be_created(*placed) for placed in others)
+        return is_seen and not any(self._may_be_created(*placed) for placed in running)
 
     def _may_be_created(self, file: FileIndex, owner: Class) -> bool:
         in_use = InUse.of(self._project)
