@@ -34,6 +34,7 @@ _FREE = frozenset(
 """Methods that do not compute anything."""
 _MOST_MENTIONS = 20
 """A name that a function mentions more often counts as read."""
+_ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _SEVERAL = 4
 """How many small operations are worth deleting."""
 
@@ -67,7 +68,7 @@ def unused_result(found: tuple[Statement, ...], context: Context) -> None:
 def _pure(point: Point) -> bool:
     """Whether a statement only computes something and gives it names: nothing else would notice that it is gone."""
     node = point.statement.node
-    if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None:
+    if not isinstance(node, _ASSIGNS) or node.value is None:
         return False
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     parts = [part for target in targets for part in (target.elts if isinstance(target, ast.Tuple) else [target])]
@@ -86,12 +87,18 @@ def _dead(at: Place) -> tuple[Statement, ...]:
     for each in at.scope.statements:
         point, names = points.get(each.node), dict.fromkeys(bound_by(each.node))
         is_followed = all(len(mentions.get(name, ())) <= _MOST_MENTIONS for name in names)
-        if is_followed and point is not None and point.step is not None and _pure(point):
+        if is_followed and isinstance(each.node, _ASSIGNS) and point is not None and point.step is not None:
             dead[each] = names
+    unread = _without_read(dead, at)  # cheaper than what the statements may change
+    return tuple(_without_read({each: unread[each] for each in unread if _pure(points[each.node])}, at))
+
+
+def _without_read(dead: dict[Statement, dict[str, None]], at: Place) -> dict[Statement, dict[str, None]]:
+    """Those of some statements, with the names they bind, whose results none but such statements read."""
     while read := [each for each, names in dead.items() if any(_is_read(name, dead, at) for name in names)]:
         for each in read:
             del dead[each]
-    return tuple(dead)
+    return dead
 
 
 def _is_read(name: str, dead: dict[Statement, dict[str, None]], at: Place) -> bool:
