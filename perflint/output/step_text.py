@@ -91,7 +91,9 @@ def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         where = f"{_named(each.made.place, names)}:{each.row}"
         numbers = " or ".join("an unknown number of" if number is None else str(number) for number in each.workers)
         inside = ": a thread of the training process loads them" if each.is_in_process else ""
-        yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
+        rows = [f"{path}:{row}" for path, row in each.settings]
+        by = f" ({', '.join(rows[:_MOST_SETTINGS])}{', ...' if len(rows) > _MOST_SETTINGS else ''})" if rows else ""
+        yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{by}{inside}."
 
 
 def _counts(nodes: Iterable[Node]) -> list[str]:
