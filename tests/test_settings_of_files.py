@@ -177,6 +177,15 @@ def test_a_configuration_that_is_only_read_if_a_path_is_given(tmp_path: Path) ->
     assert found.message.startswith("`num_workers: 0` at small.yml:3 uses")
 
 
+@pytest.mark.parametrize(
+    "change", ['config["Train"]["loader"]["num_workers"] = 8', "config.Train.loader.num_workers = 8"]
+)
+def test_what_the_code_sets_itself_is_uncertain(tmp_path: Path, change: str) -> None:
+    load = f"yaml.safe_load(file)\n    if len(sys.argv) > 2:\n        {change}"
+    (found,) = _findings(tmp_path, {"small.yml": NONE}, load=load)
+    assert found.confidence is Confidence.LOW
+
+
 def test_files_that_differ_make_it_uncertain(tmp_path: Path) -> None:
     (found,) = _findings(tmp_path, {"configs/small.yml": NONE, "configs/large.yml": FOUR, "configs/tiny.json": "{}"})
     assert found.confidence is Confidence.LOW

@@ -659,7 +659,22 @@ class Constants(Part):
             found = [Value(replace(base.value, keys=keys))]
         elif not found:
             return after(missing, *base.steps) or OPEN
-        return after(found, *base.steps, step)
+        return (*after(found, *base.steps, step), *(OPEN if key is None or self._is_changed(key) else ()))
+
+    @query
+    def _is_changed(self, key: str) -> bool:
+        """Whether the code itself gives some settings a value for a key: ``config["Global"]["rank"] = get_rank()``."""
+        targets = (
+            target
+            for file in self._project.mentions.of(key)
+            for _, statement in file.statements
+            for target in targets_of(statement.node)
+        )
+        return any(
+            (isinstance(target, ast.Subscript) and string_of(target.slice) == key)
+            or (isinstance(target, ast.Attribute) and target.attr == key and dotted(target.value) != "self")
+            for target in targets
+        )
 
     def _members(self, bases: Found, name: str, place: Place) -> Found:
         """The values of an attribute of an expression."""

@@ -94,7 +94,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
     is_told = match.parameter in _HAND_OVER
     samples = loader_advice.samples_of_call(call, match.call, context) if is_told else loader_advice.Samples()
-    beside = sibling_workers(call, match, context)
+    beside = sibling_workers(call, match, context) if setting is None else ""
     workers = beside or str(context.settings.default_workers)
     turns_on = match.parameter != WORKERS
     if samples.obstacles:
