@@ -19,7 +19,7 @@ from perflint.catalogue import FILE_CODES
 from perflint.commands import CommandError, as_command_error, refuse_options
 from perflint.commands.filters import Filter
 from perflint.commands.read_files import STDIN, Batch, common_directory
-from perflint.commands.step import files_then, newly_met, reading
+from perflint.commands.step import RunReads, files_then, newly_met, reading
 from perflint.configuration.settings import Settings, selected
 from perflint.files.plain_files import from_here, outside, repository
 from perflint.findings import Finding, Related, by_place
@@ -30,7 +30,6 @@ from perflint.output import summary
 from perflint.output.console import Console
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
-from perflint.run.sources_then import RunReads
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.suppress.noqa import with_noqa_as_fix
