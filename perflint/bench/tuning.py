@@ -14,7 +14,6 @@ from perflint.configuration.settings import Settings
 from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
-from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
@@ -23,6 +22,7 @@ from perflint.rules.edits import WithArgument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_spread
 from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import Reading
 from perflint.text.source import Source
 from perflint.text.visible import listed
 

@@ -20,13 +20,12 @@ from itertools import accumulate
 
 from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged, overlap
 from perflint.fix.import_edits import ImportPlace, first_written, imports_in, removals, spelling_of, unused_imports
-from perflint.fix.parsed_text import Reading
 from perflint.index.imports import is_taken
 from perflint.index.project import Project
 from perflint.inputs.projects import split
 from perflint.syntax.always_bound import AlwaysBound
 from perflint.syntax.names import imported_name
-from perflint.syntax.tree import alike
+from perflint.syntax.tree import Reading, alike
 from perflint.text.source import Source
 
 # --- the edits of a pass

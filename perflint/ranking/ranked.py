@@ -13,11 +13,10 @@ from pathlib import Path
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.fix.parsed_text import Reading
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import Reading, string_of
 from perflint.text.source import Source
 from perflint.text.visible import counted, listed, visible, visible_path
 
