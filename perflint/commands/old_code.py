@@ -28,6 +28,7 @@ from perflint.inputs.git import Changed, ChangedLines, GitError, rows_of
 from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output import summary
 from perflint.output.console import Console
+from perflint.query import gathered
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
 from perflint.suppress import baseline
@@ -113,11 +114,9 @@ class OnChangedLines(Filter):
     @cached_property
     def _new_events(self) -> Mapping[str, list[SeenEvent]]:
         """What steps meet now and did not before, by file."""
-        found: dict[str, list[SeenEvent]] = defaultdict(list)
         with undisturbed():
-            for met in newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision)):
-                found[met.event.point.file.path].append(met)
-        return found
+            met = newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision))
+            return gathered((each.event.point.file.path, each) for each in met)
 
     def closing(self) -> str:
         """How many findings were left out."""

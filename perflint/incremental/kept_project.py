@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from perflint.configuration.settings import Settings
 from perflint.flow.resolving import resolver_of
 from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.project import FileIndex, Mentions, Project
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.syntax.file_text import FileText
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FUNCTIONS, Class, FileScopes, Scope
@@ -259,9 +259,7 @@ def renew_body(old: list[ast.stmt], new: list[ast.stmt], before: list[str], now:
         before: the text before the edit, in rows.
         now: the text after it.
     """
-    by_text: dict[Hashable, list[ast.stmt]] = defaultdict(list)
-    for node in old:
-        by_text[_text(node, before)].append(node)
+    by_text = gathered((_text(node, before), node) for node in old)
     others: list[tuple[int, Any]] = []
     for at, node in enumerate(new):
         same = by_text.get(_text(node, now))

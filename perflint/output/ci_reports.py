@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from perflint.catalogue import FILE_CODES, HOME
-from perflint.findings import Finding, ImpactLevel, Level
+from perflint.findings import Finding, ImpactLevel, Level, by_path
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.report import STDIN, Report, facts, json_text, severity, valid
 from perflint.text.visible import visible
@@ -86,10 +86,7 @@ def _issue(report: Report, finding: Finding, fingerprint: str) -> dict[str, Any]
 def render_junit(report: Report) -> Iterator[str]:
     """One XML document in ASCII, with a test suite for each file that has findings."""
     root = ElementTree.Element("testsuites", {"name": "perflint", **_counts(report.findings)})
-    by_path: dict[str, list[Finding]] = {}
-    for finding in report.findings:
-        by_path.setdefault(finding.path, []).append(finding)
-    for path, findings in by_path.items():
+    for path, findings in by_path(report.findings).items():
         _add_suite(root, report, path, findings)
     if not report.findings:
         suite = ElementTree.SubElement(root, "testsuite", {"name": "perflint", "tests": "1", **_NONE})

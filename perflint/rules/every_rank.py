@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
@@ -24,7 +23,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.call_results import PARALLEL
 from perflint.paddle.inside import SAVES
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.rules.edits import block_of, call_in, has_own_rows, put_under
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of
@@ -505,9 +504,7 @@ def _calls_one(at: Place, names: Container[str]) -> bool:
 
 def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[tuple[ast.Call, int]]:
     """The first save of each block, with how many follow it there."""
-    blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
-    for call, place in saves:
-        blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
+    blocks = gathered(((id(place.node), place.branch) if place else (0, ""), call) for call, place in saves)
     for calls in blocks.values():
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
 

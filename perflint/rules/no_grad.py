@@ -26,7 +26,7 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.rules.edits import indent_rows, indentation, one_level
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bound_by
@@ -470,9 +470,7 @@ class _Finder:
             return
         if any(freezes(statement, self._at.scope) for statement in self._at.scope.statements):
             return
-        calls: dict[Loop, list[ModelCall]] = {}
-        for item in self._model_calls():
-            calls.setdefault(item.loop, []).append(item)
+        calls = gathered((item.loop, item) for item in self._model_calls())
         if calls and not self._no_grad.over_scope(self._at):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +14,7 @@ from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FunctionRun, Located, Place
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.syntax.names import Names, dotted, names_in, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
@@ -81,10 +80,8 @@ def misaligned(file: FileIndex) -> list[Misaligned]:
     An output width counts only if another layer of the class takes it: the last width of a model is its number of
     classes, which cannot be chosen. Grouped convolutions are not reported.
     """
-    groups: dict[str, list[LayerSize]] = defaultdict(list)
-    for scope in file.scopes.scopes:
-        for layer in layers_in(Place(file, scope)):
-            groups[layer.group].append(layer)
+    places = (Place(file, scope) for scope in file.scopes.scopes)
+    groups = gathered((layer.group, layer) for at in places for layer in layers_in(at))
     found: dict[ast.Call, Misaligned] = {}
     for layers in groups.values():
         for item in layers:

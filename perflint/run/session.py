@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings, selected, with_waits
-from perflint.findings import Finding, by_place
+from perflint.findings import Finding, by_path, by_place
 from perflint.flow.evaluate import Env
 from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part, RevisedMemory
@@ -241,9 +241,7 @@ class _Kept:
         self._enter(self._findings([draft for drafts in self._drafts.values() for draft in drafts]))
 
     def _enter(self, findings: Iterable[Finding]) -> None:
-        self.found = {path: [] for path in self.sources}
-        for finding in findings:
-            self.found[finding.path].append(finding)
+        self.found = {**{path: [] for path in self.sources}, **by_path(findings)}
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
