@@ -239,14 +239,10 @@ def _is_of_layers(project: Project, method: str) -> bool:
 
 def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
     """Whether a test allows only the unwrapped model to reach a statement: ``if isinstance(model, Net):``."""
-    if contradict(facts(statement.place), facts(wrap.place)):
-        return True
-    for link in statement.around:
-        if isinstance(link.node, ast.Try):
-            return True
-        if isinstance(link.node, ast.If) and name in dotted_names(link.node.test):
-            return True
-    return False
+    return contradict(facts(statement.place), facts(wrap.place)) or any(
+        isinstance(link.node, ast.Try) or (isinstance(link.node, ast.If) and name in dotted_names(link.node.test))
+        for link in statement.around
+    )
 
 
 # Finds checkpoints that every process of a distributed program writes: saves without a rank test.
@@ -349,8 +345,7 @@ class _Finder(Part):
         ranks = Ranks.of(self._project)
         if ranks.decorated(place.scope) or is_no_training(place.scope.name) or place.file.matches(_OTHER_WAYS):
             return None
-        own = self._start(place)
-        if own is not None:
+        if (own := self._start(place)) is not None:
             return own
         sites = CallGraph.of(self._project).callers(place)
         open_sites = [
@@ -416,7 +411,8 @@ class _Finder(Part):
                     continue
                 place = at.file.path, at.file.row(call)
                 qualified = at.file.names.resolve(name)
-                if qualified in _STARTS or self._reaches_start(at, call):
+                reached = CallGraph.of(self._project).reached(at, call) if qualified not in _STARTS else ()
+                if qualified in _STARTS or not self._initial().isdisjoint(reached):
                     return RankPath((), place, Confidence.HIGH, facts(statement.place))
                 if qualified in PARALLEL:
                     sure = self._is_started(at.file)
@@ -428,9 +424,6 @@ class _Finder(Part):
         """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
         starters, closure = {start.file for start in self._initial()}, Imports.of(self._project).closure
         return bool(closure([file]) & starters) or any(file in closure([start]) for start in starters)
-
-    def _reaches_start(self, at: Place, call: ast.Call) -> bool:
-        return any(function in self._initial() for function in CallGraph.of(self._project).reached(at, call))
 
     @query
     def _initial(self) -> frozenset[Place]:
@@ -549,8 +542,7 @@ def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
         return RULE.words("computed together")
-    reader = _reader(saves, found.at, statement)
-    if reader:
+    if reader := _reader(saves, found.at, statement):
         return RULE.words("read back", line=str(reader))
     spelled = spelling("paddle", statement.node, context.file)
     if spelled is None:
