@@ -72,7 +72,8 @@ class Session:
         if before is None:
             return [finding for finding in self.settle() if finding.path == path]
         with engine.undisturbed():
-            return self._owner(path).edit(self._sources[path])
+            owner = next(kept for kept in self._kept if path in kept.sources)
+            return owner.edit(self._sources[path])
 
     @property
     def unparsed(self) -> list[str]:
@@ -121,9 +122,6 @@ class Session:
             for sources in split(self._sources).projects:
                 earlier = next((before[path].project for path in sources if path in before), None)
                 self._kept.append(_Kept(sources, self, earlier, edited))
-
-    def _owner(self, path: str) -> _Kept:
-        return next(kept for kept in self._kept if path in kept.sources)
 
 
 _Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
