@@ -237,8 +237,8 @@ def _read(path: Path, name: str) -> Profiled:
 #
 # The names of events end in their time (``"Linear[12.5 us]"``). ``cat`` says what an event is: ``ProfileStep``,
 # ``Dataloader``, ``Forward`` (by the class of the layer), ``Backward``, ``Optimization``, ``PythonUserDefined`` (the
-# name of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id. There is no event
-# for a read on the host without a GPU. This comes from files that Paddle 3.3.1 wrote, and for the GPU from
+# name of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id. There is no
+# event for a read on the host without a GPU. This comes from files that Paddle 3.3.1 wrote, and for the GPU from
 # paddle/fluid/platform/profiler/chrometracing_logger.cc.
 #
 # Events are read one by one, so that a file of any size takes little memory.
