@@ -17,7 +17,7 @@ from perflint import catalogue
 from perflint.commands import write_fixes
 from perflint.findings import Finding, Impact, ImpactLevel, Level
 from perflint.fix.fixer import FixOutcome
-from perflint.output import full, grouped, summary
+from perflint.output import concise, full, grouped, summary
 from perflint.output.console import Progress
 from perflint.output.rule_page import data, text
 from perflint.text.source import Source, decode
@@ -190,12 +190,12 @@ def test_when_there_are_hyperlinks(stream: io.StringIO, environ: dict[str, str],
 def test_a_code_leads_to_the_page_of_its_rule_and_no_other_text_does() -> None:
     url = fake_rules.RULES["PPF201"].url
     link = f"\x1b]8;;{url}\x1b\\\x1b[1;31mPPF201\x1b[0m\x1b]8;;\x1b\\"
-    for render in (full.render, full.render_concise, grouped.render_counts):
+    for render in (full.render, concise.render, grouped.render_counts):
         linked = rendered(render, replace(report(SAFE), palette=Palette(True, links=True)))
         assert linked.replace(link, "\x1b[1;31mPPF201\x1b[0m") == rendered(render, report(SAFE, colour=True))
         assert link in linked
     unknown = replace(SAFE, code="PPF999")
-    assert "]8;;" not in rendered(full.render_concise, replace(report(unknown), palette=Palette(True, links=True)))
+    assert "]8;;" not in rendered(concise.render, replace(report(unknown), palette=Palette(True, links=True)))
 
 
 def test_no_colours_no_hyperlinks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_no_colours_no_hyperlinks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_colour_adds_codes_and_changes_no_text() -> None:
-    for render in (full.render, full.render_concise, grouped.render_counts):
+    for render in (full.render, concise.render, grouped.render_counts):
         plain = rendered(render, report(SAFE, UNSAFE, SHOWN))
         painted = rendered(render, report(SAFE, UNSAFE, SHOWN, colour=True))
         assert "\x1b[" in painted

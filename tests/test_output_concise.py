@@ -7,14 +7,14 @@ import json
 import pytest
 
 from perflint.findings import Level
-from perflint.output import full, grouped
+from perflint.output import concise, grouped
 from tests.output_samples import PLAIN, SAFE, SHOWN, UNSAFE, finding, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")
 
 
 def test_concise_is_one_line_a_finding_with_a_mark() -> None:
-    lines = rendered(full.render_concise, report(SAFE, UNSAFE, SHOWN, PLAIN)).splitlines()
+    lines = rendered(concise.render, report(SAFE, UNSAFE, SHOWN, PLAIN)).splitlines()
     assert lines == [
         "a.py:3:14: PPF201 [*] It costs time.",
         "a.py:5:10: PPF101 [u] It costs time.",
@@ -24,14 +24,14 @@ def test_concise_is_one_line_a_finding_with_a_mark() -> None:
 
 
 def test_unsafe_fixes_count_as_applicable_when_asked_for() -> None:
-    lines = rendered(full.render_concise, report(SAFE, UNSAFE, SHOWN, applicable=Level.UNSAFE)).splitlines()
+    lines = rendered(concise.render, report(SAFE, UNSAFE, SHOWN, applicable=Level.UNSAFE)).splitlines()
     assert [line.split()[2] for line in lines] == ["[*]", "[*]", "[s]"]
 
 
 def test_columns_count_code_points() -> None:
     source = "\u635f\u5931\U0001f600 = DataLoader(data)\n"
     shown = finding("PPF101", "DataLoader(data)", None, source=source)
-    assert rendered(full.render_concise, report(shown, source=source)).startswith("a.py:1:7: ")
+    assert rendered(concise.render, report(shown, source=source)).startswith("a.py:1:7: ")
 
 
 def test_statistics_count_each_code_and_how_much_of_it_is_fixable() -> None:

@@ -25,7 +25,6 @@ FORMATS = {
 }
 
 _ELSEWHERE = {
-    "concise": ("full", "render_concise"),
     "json-lines": ("json", "render_lines"),
     **{name: ("ci_reports", f"render_{name}") for name in ("github", "gitlab", "junit", "rdjson")},
 }

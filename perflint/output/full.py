@@ -7,7 +7,7 @@
       ... 1 more line: --diff --unsafe-fixes
       = unsafe: the sum is rounded differently
 
-Findings that share one edit are shown once, with the lines of the others. ``concise`` has one line for each finding.
+Findings that share one edit are shown once, with the lines of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from textwrap import TextWrapper
 
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import complete_edits, spliced
-from perflint.output.report import Report, facts, message
+from perflint.output.report import Report, facts
 from perflint.query import gathered
 from perflint.text.source import LineTable, lines_of
 from perflint.text.visible import LIMIT, Palette, clip, counted, listed, visible, visible_line, visible_path
@@ -305,32 +305,3 @@ def _columns(lines: LineTable, row: int, start: int, end: int) -> tuple[int, int
     at = lines.line_start(row)
     left = min(max(start - at, 0), len(line))
     return left, max(left, min(end - at, len(line.rstrip())))
-
-
-# -- ``concise``: one line for each finding
-
-
-def render_concise(report: Report) -> Iterator[str]:
-    """``path:row:column: CODE [mark] message`` for each finding.
-
-    The mark after the code is always present, so that the lines are easy to parse: ``[*]`` means that ``--fix``
-    applies the fix (with the options of this run), ``[u]`` that it needs ``--unsafe-fixes``, ``[s]`` that it is a
-    suggestion, which is only shown, ``[-]`` that there is no fix. With a profile, the time that the finding can save
-    follows.
-    """
-    paint = report.palette
-    for finding in report.findings:
-        row, column = report.lines(finding.path).position(finding.start)
-        place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
-        gain = report.gain(finding)
-        mark = f"{paint.level(mark_of(report, finding))}{f' {paint.bold(gain)};' if gain else ''}"
-        yield f"{place} {paint.rule(finding.code, facts(finding.code).url)} {mark} {visible(message(finding))}\n"
-
-
-def mark_of(report: Report, finding: Finding) -> str:
-    """What becomes of the fix of a finding in this run."""
-    if finding.fix is None:
-        return "[-]"
-    if report.would_fix(finding):
-        return "[*]"
-    return "[s]" if finding.fix.level is Level.DISPLAY else "[u]"

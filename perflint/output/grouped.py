@@ -18,7 +18,8 @@ from dataclasses import replace
 from textwrap import fill
 
 from perflint.findings import HOST_READ, Finding, StepPlace, StepReport
-from perflint.output.full import NARROWEST, header, mark_of
+from perflint.output.concise import mark_of
+from perflint.output.full import NARROWEST, header
 from perflint.output.report import Report, facts, json_text
 from perflint.output.verdict_text import unseen, verdict_lines
 from perflint.query import gathered
