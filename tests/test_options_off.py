@@ -10,7 +10,8 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.flow.resolving import opened
 from perflint.index.imports import Imports
-from perflint.inputs.input_files import read_inputs, value_of
+from perflint.inputs.input_files import read_inputs
+from perflint.inputs.settings import value_of
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import check, sources
@@ -87,7 +88,7 @@ def test_what_something_turns_on(tmp_path: Path, settings: str, parts: dict[str,
 
 def test_what_plain_texts_of_yaml_mean() -> None:
     assert [value_of(text) for text in ("True", "off", "~", "null", "3", "1e-3", "O1")] == [
-        *(True, False, "~", None, 3, 0.001, "O1")
+        *(True, False, None, None, 3, 0.001, "O1")
     ]
 
 

@@ -10,7 +10,18 @@ from types import ModuleType
 
 import pytest
 
-from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Part, Wait, loading_step_ms, step_ms, stretches
+from perflint.trace.queues import (
+    SMALL_KERNELS,
+    HostWork,
+    Kernels,
+    Part,
+    Wait,
+    Waits,
+    joined,
+    loading_step_ms,
+    step_ms,
+    stretches,
+)
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FORWARD, BACKWARD, OPTIMIZER, _ = SMALL_KERNELS
@@ -72,6 +83,18 @@ def test_a_wait_right_behind_another_one_costs_nothing() -> None:
     assert step_ms(two) == pytest.approx(step_ms(one))
     assert step_ms(two, without=[0]) == pytest.approx(step_ms(two))
     assert step_ms(two, without=[0, 1]) < step_ms(two) - 1
+
+
+def test_a_step_that_is_put_together_takes_as_long_without_any_of_its_waits() -> None:
+    step: list[Part] = [HostWork(1.0), FORWARD, FORWARD, Wait(0), Wait(1), Wait(0), BACKWARD, Wait(2), OPTIMIZER]
+    short = list(joined(step))
+    assert [part.keys for part in short if isinstance(part, Waits)] == [frozenset({0, 1}), frozenset({2})]
+    assert len(short) == 6  # the two forward passes are one, and so are the waits behind them
+    for count in range(4):
+        for without in itertools.combinations(range(3), count):
+            assert step_ms(short, without) == pytest.approx(step_ms(step, without)), without
+    assert step_ms(short, [0]) == step_ms(short)  # the other one right behind it still waits
+    assert step_ms(short, [2]) < step_ms(short) - 1
 
 
 def test_the_stretches_of_a_step_follow_each_other_and_last_as_long_as_it() -> None:

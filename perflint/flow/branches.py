@@ -13,7 +13,8 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import OPERATORS, Found, OriginStep, Setter, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.index.project import Part, Place
-from perflint.inputs.input_files import amp_settings, is_about_amp, value_of, values_set
+from perflint.inputs.input_files import amp_settings, is_about_amp
+from perflint.inputs.settings import value_of
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names
@@ -93,6 +94,7 @@ class State(enum.IntEnum):
     ON = 3
 
 
+_OPTIONS = {ValueOrigin.OPTION, ValueOrigin.SETTING}
 _OFF = {Setter.NOBODY: State.OFF, Setter.CALLERS: State.UNSET, Setter.USER: State.OPTIONAL}
 _Test = tuple[ast.expr, Found, bool]
 
@@ -110,7 +112,7 @@ class Switches(Part):
         return self.state_of_place(statement, at) <= State.UNSET
 
     def is_off_by_default(self, statement: Statement, at: Place) -> bool:
-        """Whether a test around a statement fails unless the user changes the default of a command-line option.
+        """Whether a test around a statement fails unless the user changes an option, or writes another configuration.
 
         For a loop, only the tests inside count: people run it with the option for ``if args.do_train:`` around it.
         """
@@ -159,7 +161,7 @@ class Switches(Part):
     @query
     def _set_to(self, key: str) -> frozenset[object]:
         """The values that configuration files and the code give something with a name."""
-        found: set[object] = {*values_set(key, self._project.inputs)}
+        found: set[object] = {*self._project.inputs.settings.values(key)}
         written = re.compile(rf"\b{re.escape(key)}{_WRITTEN}")
         for file in self._project.mentions.of(key):
             found |= {value_of(match[1].strip("\"'")) for match in written.finditer(file.source.text)}
@@ -320,9 +322,9 @@ def _fails(values: Found, truth: bool) -> bool:
 
 
 def _fails_by_option(values: Found, truth: bool) -> bool:
-    """Whether a test is not ``truth`` because of the default of an option, whatever arguments functions get."""
+    """Whether a test is not ``truth`` because of the default of an option, or of what all configuration files say."""
     origins = {step.origin for value in values for step in value.steps}
-    is_option = ValueOrigin.OPTION in origins and origins.isdisjoint({ValueOrigin.DEFAULT, ValueOrigin.UNKNOWN})
+    is_option = not origins.isdisjoint(_OPTIONS) and origins.isdisjoint({ValueOrigin.DEFAULT, ValueOrigin.UNKNOWN})
     return is_option and _fails(values, truth)
 
 

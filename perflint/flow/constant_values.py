@@ -39,6 +39,8 @@ class ValueOrigin(enum.Enum):
     """It is the fallback of a lookup without such an entry: ``config.get("amp", False)``."""
     OPTION = enum.auto()
     """It is the default of an option of the command line."""
+    SETTING = enum.auto()
+    """It is set by rows of configuration files, which ``Value.settings`` names."""
     IMPORTED = enum.auto()
     """It is a constant of another module."""
     UNKNOWN = enum.auto()
@@ -76,7 +78,7 @@ class Setter(enum.IntEnum):
     """The user: it is an option, an entry of a configuration, or unknown."""
 
 
-_SET_BY_THE_USER = frozenset({ValueOrigin.OPTION, ValueOrigin.FALLBACK, ValueOrigin.UNKNOWN})
+_SET_BY_THE_USER = frozenset({ValueOrigin.OPTION, ValueOrigin.SETTING, ValueOrigin.FALLBACK, ValueOrigin.UNKNOWN})
 _SET_BY_CALLERS = frozenset({ValueOrigin.ARGUMENT, ValueOrigin.DEFAULT})
 
 
@@ -84,13 +86,15 @@ _SET_BY_CALLERS = frozenset({ValueOrigin.ARGUMENT, ValueOrigin.DEFAULT})
 class Value:
     """A value that an expression may have: a constant, an ``Object``, or a ``Special`` one.
 
-    ``node`` is the literal, at ``place``; ``steps`` lead there from the expression.
+    ``node`` is the literal, at ``place``; ``steps`` lead there from the expression. ``settings``: the path and row of
+    each line of a configuration file that gives it.
     """
 
     value: Any
     node: ast.expr | None = None
     place: Place | None = None
     steps: tuple[OriginStep, ...] = ()
+    settings: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_constant(self) -> bool:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -35,7 +35,9 @@ from perflint.flow.objects import Object, ObjectKind, class_body, entries_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
+from perflint.inputs.settings import value_of
 from perflint.query import query
+from perflint.syntax import reaching
 from perflint.syntax.bindings import (
     bindings_of,
     bound_by,
@@ -220,9 +222,10 @@ def _parsed(node: ast.stmt, name: str) -> ast.expr | None:
 #     Constants.of(project).certain("self.kind", file, scope)  # the one value a name has, whoever calls
 #     Constants.of(project).by_default(node, place)            # the one value, if parameters keep their defaults
 #
-# Each step of the way says its ``ValueOrigin``: a new one, such as a key in a file that is not Python, is a branch of
-# ``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER`` of
-# ``constant_values``.
+# Each step of the way says its ``ValueOrigin``: a new one is a branch of ``_entry`` or ``_member`` that yields values
+# with such a step, and a line in ``_SET_BY_THE_USER`` of ``constant_values``. Keys of configuration files are found in
+# ``_setting``: of ``config["Train"]["workers"]``, with a ``config`` that ``yaml.safe_load`` gives, the values that the
+# project's files give ``workers`` below ``Train``.
 #
 # The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` returns for
 # it: any expression of the function can be evaluated there. ``certain`` for ``self.name`` in any method of a class
@@ -232,6 +235,15 @@ _DEEPEST = 40
 """How many names and calls are followed in a row, since Python limits nested calls; answers do not depend on it."""
 _STORES_BY_NAME = re.compile(r"setattr\(|(?<! in self\.)__dict__")
 """Code that may store any attribute of an object; ``"model" in self.__dict__`` only reads."""
+_LOADS_SETTINGS = frozenset(
+    (
+        *("yaml.load", "yaml.safe_load", "yaml.full_load", "yaml.unsafe_load", "json.load", "json.loads", "toml.load"),
+        *("yacs.config.CfgNode.load_cfg", "omegaconf.OmegaConf.load"),
+    )
+)
+"""Calls that read what a configuration file says."""
+_WRAPS_SETTINGS = re.compile(r"dict|copy|config|cfg|munch|box|namespace|object|attr", re.IGNORECASE)
+"""What makes other objects of settings that still have their keys, by its name."""
 
 
 class _TooDeepError(Exception):
@@ -339,6 +351,12 @@ class Constants(Part):
         if len(bases) * len(indices) > MOST:
             return OPEN
         for base, index in product(bases, indices):
+            if is_kind(base, ObjectKind.SETTINGS):
+                found += self._setting(base, index.value if isinstance(index.value, str) else None)
+                continue
+            if base.value is Special.UNKNOWN and len(bases) > 1:
+                found += OPEN
+                continue
             items = getattr(base.value.node, "elts", []) if is_kind(base, ObjectKind.LIST) else []
             if type(index.value) is not int or not -len(items) <= index.value < len(items):
                 return OPEN
@@ -362,6 +380,10 @@ class Constants(Part):
         if isinstance(node.func, ast.Attribute):
             if last in ("get", "pop") and len(given) == 2:
                 return self._entry(node.func.value, string_of(given[0]), given[1], place)
+            if last == "copy" and not given:
+                return self._possible(node.func.value, place)
+            if last == "get" and len(given) == 1 and not node.keywords:
+                return self._entry(node.func.value, string_of(given[0]), None, place) or OPEN
             if last in ("parse_args", "parse_known_args", "parse_intermixed_args"):
                 return joined(map(parsed, self._possible(node.func.value, place)), Want.POSSIBLE)
         return self._made(node, name, place) if name is not None else OPEN
@@ -371,6 +393,11 @@ class Constants(Part):
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
             return (Value(Object(ObjectKind.PARSER, place, node)),)
+        if qualified in _LOADS_SETTINGS:
+            return (Value(Object(ObjectKind.SETTINGS, place, node)),)
+        wrapped = self._wrapped(node, name, place)
+        if wrapped:
+            return wrapped
         found = self._modules.find(qualified, place.file)
         if found is not None and isinstance(found[1], Class):
             file, owner = found[0], found[1]
@@ -382,6 +409,14 @@ class Constants(Part):
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(function)
+
+    def _wrapped(self, node: ast.Call, name: str, place: Place) -> Found:
+        """The settings that ``EasyDict(settings)`` makes readable as attributes; nothing for other calls."""
+        if not _WRAPS_SETTINGS.search(name) or len(node.args) + len(node.keywords) != 1:
+            return ()
+        given = node.args[0] if node.args else node.keywords[0].value
+        found = self._possible(given, place)
+        return found if any(is_kind(value, ObjectKind.SETTINGS) for value in found) else ()
 
     def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
@@ -431,10 +466,21 @@ class Constants(Part):
             follow = self._assumed if want is Want.DEFAULT else self._parameter
             return follow(name, Place(place.file, found.scope), want)
         if found.value is None:
-            return OPEN
+            return self._read_from_a_file(name, place) if want is Want.POSSIBLE else OPEN
         values = self._values(found.value, place.at(found.scope, found.statement), want)
         step = OriginStep(ValueOrigin.NAME, name)
         return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
+
+    def _read_from_a_file(self, name: str, place: Place) -> Found:
+        """The settings that one of several bindings of a name reads from a file, whatever the others give it."""
+        if place.statement is None or not self._project.inputs.settings:
+            return OPEN
+        read: list[Value] = []
+        for each in reaching.before(name, place.statement, place.scope):
+            value = dict(values_bound_by(each.statement.node)).get(name)
+            found = self._possible(value, place.at(place.scope, each.statement)) if value is not None else ()
+            read += [one for one in found if is_kind(one, ObjectKind.SETTINGS)]
+        return joined((*read, *OPEN), Want.POSSIBLE)
 
     def _beyond(self, name: str, place: Place, want: Want) -> Found:
         """The values of a dotted name that no enclosing function binds: an import, an attribute."""
@@ -579,6 +625,10 @@ class Constants(Part):
         found: list[Value] = []
         is_clear = not bases
         for base in bases:
+            if is_kind(base, ObjectKind.SETTINGS):
+                is_clear = True
+                found += self._setting(base, key, missing)
+                continue
             entries = entries_of(base.value) if is_kind(base, ObjectKind.DICT) else None
             if entries is None or key in entries.changed or not (key in entries.values or entries.complete):
                 continue
@@ -590,12 +640,35 @@ class Constants(Part):
                 found += after(missing, *base.steps)
         return joined(found, Want.POSSIBLE) if is_clear else None
 
+    def _setting(self, base: Value, key: str | None, missing: Found = ()) -> Found:
+        """What configuration files set a key to in the part of them that ``base`` is: each value with its rows.
+
+        Args:
+            base: the settings, or a part of them.
+            key: the key; None for any.
+            missing: what a lookup gives where there is no such key.
+        """
+        keys, settings = (*base.value.keys, key), self._project.inputs.settings
+        rows: dict[Any, list[tuple[str, int]]] = {}
+        for path, each in settings.at(keys):
+            value = value_of(each.text)
+            rows.setdefault((type(value), value), []).append((path, each.row))
+        step = OriginStep(ValueOrigin.SETTING, key or "")
+        found = [Value(value, settings=tuple(places)) for (_, value), places in rows.items()]
+        if not found and settings.has_parts(keys):
+            found = [Value(replace(base.value, keys=keys))]
+        elif not found:
+            return after(missing, *base.steps) or OPEN
+        return after(found, *base.steps, step)
+
     def _members(self, bases: Found, name: str, place: Place) -> Found:
         """The values of an attribute of an expression."""
         return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
 
     def _member(self, base: Value, name: str, place: Place) -> Found:
         thing = base.value
+        if is_kind(base, ObjectKind.SETTINGS):
+            return self._setting(base, name)
         if is_kind(base, ObjectKind.NAMESPACE):
             return self._option(thing.place, name, place, base.steps)
         if is_kind(base, ObjectKind.MODULE):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex, Place
+from perflint.inputs.settings import Keys
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import Entries, written_entries
@@ -31,6 +32,8 @@ class ObjectKind(enum.Enum):
     CLASS = enum.auto()
     """A class, or an object of it."""
     MODULE = enum.auto()
+    SETTINGS = enum.auto()
+    """What a configuration file says, or the part of it that ``keys`` lead to."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,7 @@ class Object:
     place: Place
     node: ast.expr | None = None
     owner: tuple[FileIndex, Class] | None = None
+    keys: Keys = ()
 
 
 def entries_of(thing: Object) -> Entries | None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from perflint.index.modules import Modules
+from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Project
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
@@ -421,3 +421,9 @@ def _used_whole(file: FileIndex, module: str) -> Iterator[ast.expr]:
     nodes = walk(file.tree)
     asked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr != "__dict__"}
     yield from (node for node in nodes if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in asked)
+
+
+@query
+def serves_paddle(file: FileIndex) -> bool:
+    """Whether the models passed to a file may be Paddle's: it imports Paddle, or a file that imports it does."""
+    return knows_paddle(file) or any(map(knows_paddle, Imports.of(file.project).importers(file)))

@@ -20,13 +20,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from perflint.files import plain_files
 from perflint.files.plain_files import outwards
 from perflint.findings import Fix, Level
+from perflint.inputs.settings import Rows as SettingRows
+from perflint.inputs.settings import Settings, rows_of
 
 Version = tuple[int, ...]
 """The numbers of a release without zeros at the end: ``(2, 5)`` for 2.5 and for 2.5.0."""
@@ -191,6 +193,12 @@ class Inputs:
     said: Mapping[str, Mapping[str, tuple[InputFile[Any], ...]]] = field(default_factory=dict)
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
     problems: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the configuration files of the whole project set."""
+        found = (file for files in self.said.get(SETTINGS.name, {}).values() for file in files)
+        return Settings({file.path: file.said for file in found})
 
     def around(self, kind: InputKind[T], path: str) -> Iterator[tuple[InputFile[T], ...]]:
         """The files of a kind that belong to a checked file: those of its directory, then those of each one above."""
@@ -485,30 +493,12 @@ def batch_sizes(path: str, program: str, key: str, inputs: Inputs) -> list[tuple
     return [(each.path, value) for each in naming for name, value in each.said if name == key and value]
 
 
-# --- all settings of configuration files, by key
-
-_SETTING = re.compile(
-    r"[ \t]*(?:-[ \t]+)?[\"']?([A-Za-z_]\w*)[\"']?[ \t]*:[ \t]*[\"']?([-+.\w]{1,24})[\"']?[ \t]*,?[ \t]*(?:#.*)?$"
-)
-_WORDS_FOR = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "null": None,
-    "none": None,
-}
+# --- all settings of configuration files
 
 
-def _settings(name: str, data: bytes) -> tuple[tuple[str, tuple[str, ...]], ...] | None:
+def _settings(name: str, data: bytes) -> SettingRows | None:
     del name
-    found: dict[str, set[str]] = {}
-    for row in data.decode("utf-8", "replace").splitlines():
-        if len(row) < _LONGEST_ROW and (match := _SETTING.match(row)) is not None:
-            found.setdefault(match[1], set()).add(match[2])
-    return tuple((key, tuple(sorted(texts))) for key, texts in sorted(found.items())) or None
+    return rows_of(data.decode("utf-8", "replace")) or None
 
 
 SETTINGS = InputKind(
@@ -517,37 +507,6 @@ SETTINGS = InputKind(
     _settings,
     is_optional=True,
 )
-
-
-def values_set(key: str, inputs: Inputs) -> set[bool | int | float | str | None]:
-    """The values that configuration files of the whole project give a key, whatever it belongs to there.
-
-    >>> values_set("use_bias", Inputs())
-    set()
-    """
-    found: set[bool | int | float | str | None] = set()
-    for files in inputs.said.get(SETTINGS.name, {}).values():
-        for file in files:
-            for name, texts in file.said:
-                if name == key:
-                    found.update(map(value_of, texts))
-    return found
-
-
-def value_of(text: str) -> bool | int | float | str | None:
-    """What a plain text of YAML means.
-
-    >>> [value_of(text) for text in ("yes", "4", "1e-3", "null", "fp16")]
-    [True, 4, 0.001, None, 'fp16']
-    """
-    if text.lower() in _WORDS_FOR:
-        return _WORDS_FOR[text.lower()]
-    for number in (int, float):
-        try:
-            return number(text)
-        except ValueError:
-            continue
-    return text
 
 
 # --- all kinds

@@ -98,7 +98,9 @@ def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
         inside = ": a thread of the training process loads them" if each.is_in_process else ""
-        yield f"Batches: DataLoader at {where}, {_workers(each)}{inside}."
+        rows = [f"{path}:{row}" for path, row in each.settings]
+        by = f" ({', '.join(rows[:_MOST_SETTINGS])}{', ...' if len(rows) > _MOST_SETTINGS else ''})" if rows else ""
+        yield f"Batches: DataLoader at {where}, {_workers(each)}{by}{inside}."
 
 
 def _workers(loading: Loading) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Edits
 from perflint.flow.calls import CallGraph
+from perflint.flow.constant_values import ValueOrigin
+from perflint.flow.constants import Constants
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
 from perflint.index.project import Place
@@ -99,6 +102,34 @@ def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
     if match.bad == NONZERO:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and value != 0
     return (type(value), value) in typed(match.bad)
+
+
+class Configured(NamedTuple):
+    """A costly value that configuration files give an argument: as they write it, and where.
+
+    ``is_always``: no file and no code gives it another value.
+    """
+
+    text: str
+    rows: tuple[tuple[str, int], ...]
+    is_always: bool
+
+    def where(self) -> str:
+        """The places in a sentence."""
+        (path, row), more = self.rows[0], len(self.rows) - 1
+        return f"{path}:{row}" + (f" and {more} more place{'s' if more > 1 else ''}" if more else "")
+
+
+def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> Configured | None:
+    """The costly value that rows of configuration files give an argument; None if none does."""
+    if isinstance(argument, ast.Constant) or context.point is None or match.bad == NONZERO:
+        return None
+    values = Constants.of(context.file.project).possible(argument, context.place)
+    for value in values:
+        if value.settings and (type(value.value), value.value) in typed(match.bad):
+            key = next(step.name for step in reversed(value.steps) if step.origin is ValueOrigin.SETTING)
+            return Configured(f"{key}: {json.dumps(value.value)}", value.settings, len(values) == 1)
+    return None
 
 
 def is_bad_when_absent(match: ArgumentMatch) -> bool:

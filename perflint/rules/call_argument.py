@@ -12,12 +12,13 @@ from perflint.facts.loaders import Worth
 from perflint.facts.periodic import loop_of
 from perflint.facts.programs import imports_fluid
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.lint.context import Context
+from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
 from perflint.rules.arguments import (
     callee,
     codes_in,
+    configured,
     is_bad,
     is_bad_when_absent,
     matches_by,
@@ -39,6 +40,8 @@ _HAND_OVER = (WORKERS, "use_shared_memory")
 """Parameters that decide how a loader's workers pass samples on."""
 _EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
 """Parameters that decide what each batch costs, so that it matters who draws them."""
+_MOST_ROWS = 5
+"""How many rows of configuration files a finding names."""
 
 
 def _names() -> dict[str, dict[str, MayMatch]]:
@@ -76,7 +79,8 @@ def call_argument(call: ast.Call, context: Context) -> None:
 def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
     argument = argument_of(call, match.parameter, match.position)
     is_costly = is_bad_when_absent(match) if argument is None else is_bad(call, argument, match, context)
-    if not is_costly or not _concerns(call, match):
+    setting = configured(argument, match, context) if argument is not None and not is_costly else None
+    if not (is_costly or setting) or not _concerns(call, match):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
         return
@@ -96,21 +100,33 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     if samples.obstacles:
         fix = loader_advice.words(samples.obstacles, rule.fix_title, context, shared_memory=turns_on)
         confidence = Confidence.LOW if turns_on else confidence  # it was turned off for a reason
+    elif setting is not None:
+        fix = replace(rule.words(), reason=f"a configuration file sets it: {setting.where()}")
     else:
         fix = _fix(call, argument, rule, match, beside, context)
     advice = f"give it num_workers={workers} to load in worker processes"
+    shown = call if argument is None else shown_argument(call, argument)
+    message, what, related = match.message, shorten(context.text(shown)), tuple[Related, ...]()
+    if setting is not None:
+        advice = f"set it to {workers} there, to load in worker processes"
+        confidence = min(confidence, Confidence.MEDIUM if setting.is_always else Confidence.LOW)
+        message = (match.message or rule.message).replace("`{what}`", f"`{{what}}` at {setting.where()}")
+        what = setting.text
+        related = tuple(Related(*row, "sets it") for row in setting.rows[:_MOST_ROWS])
     event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
         fix,
-        call if argument is None else shown_argument(call, argument),
+        shown,
         code=rule.code,
         confidence=confidence,
         event="" if turns_on and event == "batch" else event,
-        message=match.message,
+        related=related,
+        message=message,
         call=match.call.rpartition(".")[2],
         workers=workers,
         consequence=loader_advice.consequence(read, context),
         advice=loader_advice.advice(samples, advice, read, context),
+        what=what,
     )
 
 

@@ -18,10 +18,10 @@ from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
-from perflint.index.imports import Imports
+from perflint.index.imports import Imports, serves_paddle
 from perflint.index.in_use import Callers, held_names
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
-from perflint.index.modules import Modules, knows_paddle
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
@@ -247,14 +247,9 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, SilentLoop]:
         return {}
     switches = file.has_words("eval")
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
-    if not scopes or not _serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
+    if not scopes or not serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
     return {found.loop: found for scope in scopes for found in _Finder(Place(file, scope)).found()}
-
-
-def _serves_paddle(file: FileIndex) -> bool:
-    """Whether the models passed to a file may be Paddle's: it imports Paddle, or a file that imports it does."""
-    return knows_paddle(file) or any(map(knows_paddle, Imports.of(file.project).importers(file)))
 
 
 def confirmed(found: SilentLoop) -> Evaluation | None:

@@ -18,7 +18,7 @@ from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.loaders import LOADER, is_loader_class, loads_from_memory
 from perflint.flow.branches import rules_out, tests_within
 from perflint.flow.by_statement import is_generator
-from perflint.flow.constant_values import Special, ValueOrigin
+from perflint.flow.constant_values import Found, Special, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked, function_of
 from perflint.index.hierarchy import Registries
@@ -62,12 +62,14 @@ class Loading:
     """A loader that a step may draw from.
 
     ``workers``: the numbers of worker processes that it may have, smallest first; None among them if one is not known.
-    ``tests``: what decides that the step draws from it.
+    ``tests``: what decides that the step draws from it. ``settings``: the rows of configuration files that set the
+    number of workers, each with its path.
     """
 
     made: Located
     workers: tuple[int | None, ...]
     tests: tuple[LoaderTest, ...] = field(default=(), compare=False)
+    settings: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
     @property
     def row(self) -> int:
@@ -249,7 +251,9 @@ def _drawn_by(statement: Statement) -> Iterator[ast.expr]:
 def _loading(source: ValueSource) -> Loading:
     call = source.node
     assert isinstance(call, ast.Call)
-    return Loading(Located(call, source.place), workers_of(call, source.place), tuple(_tests(source)))
+    values = _values(call, source.place)
+    settings = tuple(dict.fromkeys(row for value in values for row in value.settings))
+    return Loading(Located(call, source.place), workers_of(call, source.place), tuple(_tests(source)), settings)
 
 
 def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
@@ -257,12 +261,17 @@ def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
     given = argument_of(call, _WORKERS, _WORKERS_PLACE)
     if given is None:
         return (None if is_spread(call) else 0,)
-    values = Constants.of(at.file.project).possible(given, at)
+    values = _values(call, at)
     numbers = {value.value if isinstance(value.value, int) else None for value in values} - {Special.LEFT_OUT}
     if any(step.origin is ValueOrigin.FALLBACK for value in values for step in value.steps):
         numbers.add(None)  # a configuration may have another number
     known = sorted(number for number in numbers if number is not None)
     return (*known, *([None] if None in numbers or not numbers else []))
+
+
+def _values(call: ast.Call, at: Place) -> Found:
+    given = argument_of(call, _WORKERS, _WORKERS_PLACE)
+    return Constants.of(at.file.project).possible(given, at) if given is not None else ()
 
 
 def _tests(source: ValueSource) -> Iterator[LoaderTest]:

@@ -24,8 +24,9 @@ from perflint.flow.branches import Often, usual_arm
 from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Loop
 from perflint.trace.events import EventKind, StepEvent
-from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
+from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, Waits, joined, step_ms
 from perflint.trace.step_trace import (
     MOST_CALLS,
     Alternatives,
@@ -38,6 +39,8 @@ from perflint.trace.step_trace import (
     Unknown,
     may_enter,
     most_at_each_step,
+    of_function,
+    of_loop,
 )
 
 WORTH_MS = 0.2
@@ -119,14 +122,22 @@ class ModelledStep:
     events: tuple[Met, ...]
     assumed: tuple[Assumed, ...] = ()
     left_off: tuple[tuple[Place, ast.If], ...] = ()
-    _known: dict[tuple[int, frozenset[int]], float] = field(default_factory=dict)
+    _known: dict[tuple[int, frozenset[frozenset[int]]], float] = field(default_factory=dict)
 
     def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
         """How long it takes in one of the typical trainings, without some of its waits."""
-        asked = typical, frozenset(without)
+        parts, waits = self._joined[typical]
+        gone = frozenset(without)
+        asked = typical, frozenset(keys for keys in waits if keys <= gone)
         if asked not in self._known:
-            self._known[asked] = step_ms(self.parts[typical], asked[1])
+            self._known[asked] = step_ms(parts, gone)
         return self._known[asked]
+
+    @cached_property
+    def _joined(self) -> list[tuple[list[Part], set[frozenset[int]]]]:
+        """Its parts put together as far as possible, with the waits among them, for each of the typical trainings."""
+        found = [list(joined(parts)) for parts in self.parts]
+        return [(parts, {part.keys for part in parts if isinstance(part, Waits)}) for parts in found]
 
     def gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
         """How much shorter it is at most without some of its waits, in milliseconds, over the typical trainings.
@@ -238,6 +249,16 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
             if a test may keep a step from them. Otherwise, of alternatives the one runs that defaults lead to, or, if
             these do not say it, the one with the most waits.
     """
+    return _usual(trace.place, trace.loop) if wanted is None else _modelled(trace, wanted)
+
+
+@query
+def _usual(at: Place, loop: Loop | None) -> ModelledStep:
+    """The step that the report and each of its findings ask for: with it, what they gain is computed once."""
+    return _modelled(of_loop(at, loop) if loop is not None else of_function(at), None)
+
+
+def _modelled(trace: StepTrace, wanted: Span | None) -> ModelledStep:
     float32 = float32_in(trace.place.file)[1] if trace.loop is not None else None
     reader = _Items(wanted, is_scaled=float32 is None)
     items = list(reader.of(trace.nodes))

@@ -40,7 +40,13 @@ class Wait(NamedTuple):
     key: int
 
 
-Part = Kernels | HostWork | Wait
+class Waits(NamedTuple):
+    """Waits that follow each other directly, by their keys: the last ones have nothing to wait for."""
+
+    keys: frozenset[int]
+
+
+Part = Kernels | HostWork | Wait | Waits
 
 
 class Typical(NamedTuple):
@@ -102,8 +108,8 @@ def step_ms(parts: Sequence[Part], without: Collection[int] = (), restart_ms: fl
         without: the keys of the waits that are left out.
         restart_ms: what the host loses at a wait besides its lead.
     """
-    clocks = _Clocks(restart_ms)
-    kept = list(_joined(part for part in parts if not (isinstance(part, Wait) and part.key in without)))
+    clocks, gone = _Clocks(restart_ms), frozenset(without)
+    kept = list(joined(parts, gone))
     end, lasted, same = 0.0, 0.0, 0
     for _ in range(_STEPS):
         for part in kept:
@@ -116,20 +122,27 @@ def step_ms(parts: Sequence[Part], without: Collection[int] = (), restart_ms: fl
     return lasted
 
 
-def _joined(parts: Iterable[Part]) -> Iterator[Part]:
-    """The same parts, where kernels of one kind, and work of the host, that follow each other are one."""
+def joined(parts: Iterable[Part], without: frozenset[int] = frozenset()) -> Iterator[Part]:
+    """The same parts without some waits; those that follow each other are one: waits, work, kernels of one kind."""
     before: Part | None = None
     for part in parts:
-        if isinstance(part, Kernels) and isinstance(before, Kernels) and part[1:] == before[1:]:
+        if isinstance(part, Wait | Waits):
+            keys = part.keys if isinstance(part, Waits) else frozenset((part.key,))
+            if keys <= without:
+                continue
+            part = Waits(keys)
+            if isinstance(before, Waits):
+                before = Waits(before.keys | keys)
+                continue
+        elif isinstance(part, Kernels) and isinstance(before, Kernels) and part[1:] == before[1:]:
             before = before.times(before.number + part.number)
+            continue
         elif isinstance(part, HostWork) and isinstance(before, HostWork):
             before = HostWork(before.ms + part.ms)
-        elif isinstance(part, Wait) and isinstance(before, Wait):
-            continue  # the device is done with everything
-        else:
-            if before is not None:
-                yield before
-            before = part
+            continue
+        if before is not None:
+            yield before
+        before = part
     if before is not None:
         yield before
 
@@ -149,7 +162,7 @@ class _Clocks:
         """Do one part of a step."""
         if isinstance(part, HostWork):
             self.host += part.ms
-        elif isinstance(part, Wait):
+        elif isinstance(part, Wait | Waits):
             lead = max(self.device - self.host, 0.0)
             self.host += lead + min(lead, self.restart_ms)
         else:

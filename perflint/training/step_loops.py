@@ -18,13 +18,14 @@ from perflint.flow.known_arguments import Handed, Told, default_values, in_order
 from perflint.flow.known_values import Known
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.imports import serves_paddle
 from perflint.index.kinds import (
     EITHER,
     LAYER_TAG,
     OBJECT_TAG,
     Kind,
 )
-from perflint.index.modules import Modules, knows_paddle
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.paddle.call_results import LOOPED
 from perflint.paddle.tensor_methods import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
@@ -270,7 +271,7 @@ def _is_dead(at: Place, loop: Loop) -> bool:
 def _evidence(at: Place) -> evidence.Trains | None:
     """The function that recognizes a training call; None if a file without Paddle does not drive a training either."""
     calls = TrainingCalls.of(at.file.project)
-    if knows_paddle(at.file):
+    if serves_paddle(at.file):
         on_batches = {call for call, loop in _calls_in_loops(at.scope) if evidence.over_batches(loop)}
         return lambda call: calls.call_trains(at, call) or (call in on_batches and calls.trains_on_batch(at, call))
     if not any(calls.trains_elsewhere(at, call) for call, _ in _calls_in_loops(at.scope)):
