@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from perflint.query import gathered
+
 
 class Level(enum.IntEnum):
     """How far a fix may be trusted; ordered, so that ``level >= Level.UNSAFE`` means "may be applied on request"."""
@@ -295,6 +297,11 @@ class Checked:
 def by_place(findings: Iterable[Finding]) -> list[Finding]:
     """Findings by path and place."""
     return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))
+
+
+def by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
+    """The findings of each file, in their order."""
+    return gathered((finding.path, finding) for finding in findings)
 
 
 def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:

@@ -26,6 +26,7 @@ from perflint.commands.read_files import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
 from perflint.output.report import Report, message
+from perflint.query import gathered
 from perflint.text.visible import visible
 
 Row = tuple[int, int, str]
@@ -96,10 +97,7 @@ def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
         return {}
     # flake8 decides which files are Python.
     report = _checked(options, paths, lambda namespace: read_files.read(namespace, any_name=True))
-    rows: dict[str, list[Row]] = {}
-    for finding in report.findings:
-        rows.setdefault(os.path.realpath(finding.path), []).append(_row(finding, report))
-    return rows
+    return gathered((os.path.realpath(finding.path), _row(finding, report)) for finding in report.findings)
 
 
 def _check_text(options: argparse.Namespace, name: str, text: str) -> list[Row]:

@@ -1,4 +1,4 @@
-"""Cached functions: ``@query`` makes a function or method compute each answer once.
+"""Cached functions: ``@query`` makes a function or method compute each answer once; and answers by a key.
 
     @query
     def callers(project, name):
@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Key = TypeVar("Key", bound=Hashable)
 
 _NONE: Any = object()
 _NEVER = 1 << 30
@@ -241,4 +242,12 @@ def _to_a_fixed_point(compute: Callable[..., Any], question: Any, key: tuple[Any
         further_out = memory.outermost if run.part_of is not None else _NEVER
         del memory.running[question, key]
         memory.outermost = min(before, further_out)
+    return found
+
+
+def gathered(pairs: Iterable[tuple[Key, R]]) -> dict[Key, list[R]]:
+    """The second parts of some pairs by their first ones, both in the order in which they come."""
+    found: dict[Key, list[R]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflint.findings import Confidence, Finding
-from perflint.output import github
+from perflint.output import ci_reports
 from perflint.output.report import Report
 from perflint.text.source import Source
 from tests.output_samples import SAFE, TEXT, at, rendered, report
@@ -28,7 +28,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def commands(shown: Report) -> list[tuple[str, dict[str, str], str]]:
     """Name, properties and message of each line, unescaped in the order in which actions/runner does it."""
     found = []
-    for line in rendered(github.render, shown).split("\n")[:-1]:
+    for line in rendered(ci_reports.render_github, shown).split("\n")[:-1]:
         match = re.fullmatch(r"::(\w+) (.*?)::(.*)", line)
         assert match, line
         properties = dict(part.split("=", 1) for part in match[2].split(","))
@@ -88,4 +88,4 @@ def test_what_would_end_a_command_or_a_property_is_escaped() -> None:
 
 
 def test_a_clean_run_says_nothing() -> None:
-    assert rendered(github.render, report()) == ""
+    assert rendered(ci_reports.render_github, report()) == ""

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from perflint.findings import Finding, Impact, ImpactLevel
-from perflint.output import gitlab
+from perflint.output import ci_reports
 from perflint.output.report import Report
 from perflint.text.source import Source
 from tests.output_samples import BATCH, PLAIN, SAFE, TEXT, UNSAFE, rendered, report
@@ -51,7 +51,7 @@ SCHEMA = {
 
 
 def issues(shown: Report) -> list[dict[str, Any]]:
-    written = json.loads(rendered(gitlab.render, shown))
+    written = json.loads(rendered(ci_reports.render_gitlab, shown))
     jsonschema.validate(written, SCHEMA)
     assert isinstance(written, list)
     return written
@@ -107,7 +107,7 @@ def test_a_finding_keeps_its_fingerprint_when_rows_come_before_it() -> None:
 @pytest.mark.usefixtures("fake_catalogue")
 def test_a_path_that_is_no_text_breaks_no_reader() -> None:
     strange = Finding("PPF201", "/\u8bad\u7ec3/\udcff.py", 0, 0, "\ud800")
-    written = rendered(gitlab.render, Report([strange], {strange.path: Source(strange.path, TEXT)}))
+    written = rendered(ci_reports.render_gitlab, Report([strange], {strange.path: Source(strange.path, TEXT)}))
     (issue,) = json.loads(written.encode("ascii"))
     assert issue["location"]["path"] == "/\u8bad\u7ec3/\\xff.py"
     assert issue["description"] == "PPF201 \\ud800"

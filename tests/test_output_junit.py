@@ -8,7 +8,7 @@ import pytest
 from junitparser import Error, Failure, JUnitXml
 
 from perflint.findings import Finding, Related
-from perflint.output import junit
+from perflint.output import ci_reports
 from perflint.output.report import Report
 from perflint.text.source import Source
 from tests.output_samples import SAFE, TEXT, UNSAFE, rendered, report
@@ -22,7 +22,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parsed(shown: Report) -> JUnitXml:
-    return JUnitXml.fromstring(rendered(junit.render, shown).encode("ascii"))
+    return JUnitXml.fromstring(rendered(ci_reports.render_junit, shown).encode("ascii"))
 
 
 @pytest.mark.usefixtures("fake_catalogue")

@@ -16,7 +16,7 @@ from perflint.catalogue import FILE_CODES
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.fix import fixer
-from perflint.output import rdjson
+from perflint.output import ci_reports
 from perflint.output.report import Report
 from perflint.run import engine
 from perflint.text.source import Source
@@ -25,7 +25,7 @@ from tests.reported import CALL, FIXED, Run
 
 
 def diagnostics(shown: Report) -> list[dict[str, Any]]:
-    result = json.loads(rendered(rdjson.render, shown).encode("ascii"))
+    result = json.loads(rendered(ci_reports.render_rdjson, shown).encode("ascii"))
     assert result["source"] == {"name": "perflint", "url": "https://github.com/perflint-paddle/perflint"}
     assert isinstance(result["diagnostics"], list)
     return result["diagnostics"]

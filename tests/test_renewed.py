@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.incremental.renewed import renew_body, renew_scopes
+from perflint.incremental.kept_project import renew_body, renew_scopes
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import Class, FileScopes, Scope
 from perflint.text.source import lines_of

@@ -10,8 +10,8 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level
 from perflint.fix.fixer import apply, fix_all, spliced
 from perflint.fix.import_edits import removals, unused_imports
-from perflint.fix.parsed_text import Reading
 from perflint.run import engine
+from perflint.syntax.tree import Reading
 from perflint.text.source import Source
 from tests.evaluation_samples import EVALUATE
 

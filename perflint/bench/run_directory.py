@@ -146,7 +146,7 @@ class ProjectCopy:
             OSError: something cannot be read, or there is no room for the copy.
         """
         if self._whole is None:
-            self._whole = _fits(self.root)
+            self._whole = all(total <= BUDGET for total in accumulate(_sizes(self.root)))  # counts no further
         self.linked = []
         self._target = target
         self._directory(self.root, target)
@@ -220,11 +220,6 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
     with os.scandir(directory) as scan:
         entries = (entry for entry in scan if entry.name not in _LEFT_OUT | _CACHES)
         return sorted(entries, key=lambda entry: entry.name)
-
-
-def _fits(root: Path) -> bool:
-    """Whether a project is within the budget; stops counting beyond that."""
-    return all(total <= BUDGET for total in accumulate(_sizes(root)))
 
 
 def _sizes(directory: Path) -> Iterator[int]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder, supervisor
+from perflint.query import gathered
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE
@@ -239,10 +240,7 @@ def where_all(ranks: Sequence[Sequence[Call]]) -> str:
 
     Many ranks wait in a library for another one; the one that they wait for is at another place.
     """
-    by_place: dict[str, list[str]] = {}
-    for rank, calls in enumerate(ranks):
-        if calls:
-            by_place.setdefault(where(calls), []).append(str(rank))
+    by_place = gathered((where(calls), str(rank)) for rank, calls in enumerate(ranks) if calls)
     if len(ranks) == 1 or not by_place:
         return next(iter(by_place), "")
     return "; ".join(f"{place} (rank {', '.join(numbers)})" for place, numbers in by_place.items())

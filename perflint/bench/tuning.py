@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,15 +14,14 @@ from perflint.configuration.settings import Settings
 from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
-from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.statement_code import StatementCode, statement_around
 from perflint.rules.edits import WithArgument
-from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_spread
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Statement, terminal
+from perflint.syntax.tree import Reading
 from perflint.text.source import Source
 from perflint.text.visible import listed
 
@@ -43,6 +42,9 @@ _SAMPLER = "batch_sampler", 4
 _COSTLY = frozenset({"num_workers", "prefetch_factor", "batch_size"})
 """Arguments whose smallest equally fast value is best: workers and batches take memory."""
 _SHOWN = 5
+
+_Loader = tuple[Place, Statement, ast.Call]
+"""A call of Paddle's loader: its function, its statement, and the call."""
 
 
 class CannotTune(Exception):
@@ -81,14 +83,6 @@ class Tuned:
         return self.value is not None and self.value == value
 
 
-@dataclass(frozen=True, eq=False)
-class _Loader:
-    file: FileIndex
-    scope: Scope
-    statement: Statement
-    call: ast.Call
-
-
 def wanted(text: str) -> Wanted:
     """Read ``num_workers=0,2,4,8``.
 
@@ -124,15 +118,21 @@ def tuned(
     """
     project = opened(sources, settings)
     files = [file for path, file in project.files.items() if Path(path).resolve().relative_to(root) in run]
-    loader = _chosen([each for file in files for each in _loaders(file)], root, at)
-    file = loader.file
+    loaders = [
+        (Place(file, scope), statement, call)
+        for file in files
+        for scope, statement, call in file.calls
+        if file.names.qualified(call.func) == LOADER
+    ]
+    loader = _chosen(loaders, root, at)
+    file = loader[0].file
     call, argument = _holder(loader, asked.name)
     written, value = "", DEFAULTS[asked.name] if argument is None else None
     if argument is not None:
         written = ast.get_source_segment(file.source.text, argument) or ""
         if isinstance(argument, ast.Constant) and isinstance(argument.value, int):
             value = argument.value
-    place = _place(file, call, root)
+    place = _place((*loader[:2], call), root)
     varied = Tuned(asked, place, written, value, [VariantFiles(BEFORE)])
     for each in asked.values:
         if not varied.is_current(each):
@@ -156,25 +156,15 @@ def _value(name: str, item: str, text: str) -> int | bool:
     return found
 
 
-def _loaders(file: FileIndex) -> Iterator[_Loader]:
-    """The calls of Paddle's loader in a file."""
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for call in statement.calls:
-                name = dotted(call.func)
-                if name is not None and file.names.resolve(name) == LOADER:
-                    yield _Loader(file, scope, statement, call)
-
-
 def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
     """The loader that provides the training data."""
     if at:
-        there = [loader for loader in loaders if _is_at(_place(loader.file, loader.call, root), at)]
+        there = [each for each in loaders if _is_at(_place(each, root), at)]
         if len(there) != 1:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
-    feeding = [each for each in loaders if feeds_training(Place(each.file, each.scope), each.statement, each.call)]
-    named = [each for each in loaders if is_for_training(Place(each.file, each.scope), each.statement, each.call)]
+    feeding = [each for each in loaders if feeds_training(*each)]
+    named = [each for each in loaders if is_for_training(*each)]
     said = feeding or named or loaders
     if not said:
         raise CannotTune("the script calls no paddle.io.DataLoader by itself")
@@ -191,22 +181,22 @@ def _is_at(place: str, at: str) -> bool:
 
 
 def _named(loaders: list[_Loader], root: Path) -> str:
-    places = [_place(loader.file, loader.call, root) for loader in loaders]
+    places = [_place(loader, root) for loader in loaders]
     return f"there are {listed(places, _SHOWN)}" if loaders else "there is none"
 
 
 def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
     """The call that has an argument, and the argument: the loader, or its sampler for the batch size."""
-    call = loader.call
+    at, _, call = loader
     sampler = argument_of(call, *_SAMPLER) if name == "batch_size" else None
     if sampler is None or is_none(sampler):
         return call, argument_of(call, name, _POSITIONS.get(name))
     if isinstance(sampler, ast.Name):
-        sampler = Values.of(loader.file.project).definitions(Place(loader.file, loader.scope)).get(sampler.id, sampler)
+        sampler = Values.of(at.file.project).definitions(at).get(sampler.id, sampler)
     position = _SAMPLER_POSITIONS.get(terminal(sampler) or "") if isinstance(sampler, ast.Call) else None
     if not isinstance(sampler, ast.Call) or position is None:
-        row = loader.file.row(call)
-        raise CannotTune(f"{loader.file.path}:{row} leaves the batch size to a sampler that is made elsewhere")
+        row = at.file.row(call)
+        raise CannotTune(f"{at.file.path}:{row} leaves the batch size to a sampler that is made elsewhere")
     return sampler, argument_of(sampler, name, position)
 
 
@@ -229,7 +219,8 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     return text
 
 
-def _place(file: FileIndex, call: ast.Call, root: Path) -> str:
+def _place(loader: _Loader, root: Path) -> str:
+    file, call = loader[0].file, loader[2]
     return f"{Path(file.path).resolve().relative_to(root).as_posix()}:{file.row(call)}"
 
 

@@ -17,9 +17,10 @@ from pathlib import Path, PurePath
 from perflint import catalogue
 from perflint.bench.results import ALL_FIXES, ALL_SHOWN
 from perflint.catalogue import FILE_CODES
-from perflint.findings import Finding, Fix, Level
+from perflint.findings import Finding, Level
 from perflint.fix.fixer import Check, apply, fix_all
 from perflint.inputs import git
+from perflint.query import gathered
 from perflint.text.source import Source
 from perflint.text.visible import listed
 
@@ -106,16 +107,13 @@ class Fixes:
 
     def of_one_fix(self, findings: Sequence[Finding]) -> list[FixGroup]:
         """The findings grouped by fix, which several findings in one loop may share."""
-        sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
-        for item in findings:
-            sharing.setdefault((item.code, item.path, item.fix), []).append(item)
+        sharing = gathered(((item.code, item.path, item.fix), item) for item in findings)
         return [FixGroup(self._name(group), group) for group in sharing.values()]
 
     def of_one_rule(self, findings: Sequence[Finding]) -> list[FixGroup]:
         """The findings grouped by rule; its suggestions are a separate group."""
-        groups: dict[str, list[Finding]] = {}
-        for item in sorted(findings, key=lambda item: item.code):
-            groups.setdefault(f"{item.code}{self._remark(item)}", []).append(item)
+        in_order = sorted(findings, key=lambda item: item.code)
+        groups = gathered((f"{item.code}{self._remark(item)}", item) for item in in_order)
         return [FixGroup(name, group) for name, group in groups.items()]
 
     def each(self, groups: Sequence[FixGroup]) -> list[VariantFiles]:

@@ -213,7 +213,7 @@ class _Run:
 
     def _check(self) -> Check:
         """A check that finds only what is shown."""
-        return self.shown.check(_checker(self.options, self.batch))
+        return self.shown.check(lambda sources: _checked(self.options, self.batch, sources).findings)
 
     def _tried(self, check: Check, level: Level) -> FixOutcome:
         """What fixing leads to, under the names that the user gave; nothing is written."""
@@ -302,11 +302,6 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> Checked
     if len(projects) == len(whole.projects):
         cache.store(name, found, whole.roots)
     return found
-
-
-def _checker(options: argparse.Namespace, batch: Batch) -> Check:
-    """The function that checks files under this run's options, including findings about unreadable files."""
-    return lambda sources: _checked(options, batch, sources).findings
 
 
 def _checked(options: argparse.Namespace, batch: Batch, sources: Mapping[str, Source]) -> Checked:

@@ -19,7 +19,7 @@ from perflint.catalogue import FILE_CODES
 from perflint.commands import CommandError, as_command_error, refuse_options
 from perflint.commands.filters import Filter
 from perflint.commands.read_files import STDIN, Batch, common_directory
-from perflint.commands.step import files_then, newly_met, reading
+from perflint.commands.step import RunReads, files_then, newly_met, reading
 from perflint.configuration.settings import Settings, selected
 from perflint.files.plain_files import from_here, outside, repository
 from perflint.findings import Finding, Related, by_place
@@ -28,9 +28,9 @@ from perflint.inputs.git import Changed, ChangedLines, GitError, rows_of
 from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output import summary
 from perflint.output.console import Console
+from perflint.query import gathered
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
-from perflint.run.sources_then import RunReads
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.suppress.noqa import with_noqa_as_fix
@@ -114,11 +114,9 @@ class OnChangedLines(Filter):
     @cached_property
     def _new_events(self) -> Mapping[str, list[SeenEvent]]:
         """What steps meet now and did not before, by file."""
-        found: dict[str, list[SeenEvent]] = defaultdict(list)
         with undisturbed():
-            for met in newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision)):
-                found[met.event.point.file.path].append(met)
-        return found
+            met = newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision))
+            return gathered((each.event.point.file.path, each) for each in met)
 
     def closing(self) -> str:
         """How many findings were left out."""

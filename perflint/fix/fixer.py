@@ -18,15 +18,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged, overlap
+from perflint.findings import Edit, Finding, Fix, Level, by_path, by_place, in_order, merged, overlap
 from perflint.fix.import_edits import ImportPlace, first_written, imports_in, removals, spelling_of, unused_imports
-from perflint.fix.parsed_text import Reading
 from perflint.index.imports import is_taken
 from perflint.index.project import Project
 from perflint.inputs.projects import split
+from perflint.query import gathered
 from perflint.syntax.always_bound import AlwaysBound
 from perflint.syntax.names import imported_name
-from perflint.syntax.tree import alike
+from perflint.syntax.tree import Reading, alike
 from perflint.text.source import Source
 
 # --- the edits of a pass
@@ -391,12 +391,9 @@ class _Shown:
     """The places from the first check whose fixes are below ``level``, followed as edits move them."""
 
     def __init__(self, first: Iterable[Finding], level: Level) -> None:
-        self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        shown = (finding for finding in first if finding.fix is None or finding.fix.level < level)
+        self._places = gathered(((item.path, item.code), item.statement or (item.start, item.end)) for item in shown)
         self._sorted: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
-        for finding in first:
-            if finding.fix is None or finding.fix.level < level:
-                place = finding.statement or (finding.start, finding.end)
-                self._places.setdefault((finding.path, finding.code), []).append(place)
 
     def without(self, findings: Sequence[Finding]) -> list[Finding]:
         """The findings whose fixes may be applied: those at none of these places."""
@@ -456,7 +453,7 @@ def _round(
 ) -> dict[str, Applied]:
     """One pass over each file that has something to apply; only for results that change it and may be kept."""
     results = {}
-    for path, candidates in _by_path(findings).items():
+    for path, candidates in by_path(findings).items():
         source = sources.get(path)
         if source is None:
             continue
@@ -503,13 +500,6 @@ def _fixes(findings: Iterable[Finding]) -> list[Fix]:
     return [finding.fix for finding in findings if finding.fix]
 
 
-def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
-    grouped: dict[str, list[Finding]] = {}
-    for finding in findings:
-        grouped.setdefault(finding.path, []).append(finding)
-    return grouped
-
-
 def _judge(
     before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]
 ) -> tuple[list[Finding], Counter[tuple[str, str]], list[Finding]]:
@@ -518,11 +508,11 @@ def _judge(
     Returns all whose fix was applied; how many of each (path, code) are gone; and those whose fix did not remove its
     finding.
     """
-    now = _by_path(after)
+    now = by_path(after)
     gone: Counter[tuple[str, str]] = Counter()
     applied: list[Finding] = []
     useless: set[tuple[str, Fix | None]] = set()
-    for path, findings in _by_path(before).items():
+    for path, findings in by_path(before).items():
         if path not in results:
             continue
         result = results[path]

@@ -16,12 +16,11 @@ from functools import cached_property
 from itertools import takewhile
 
 from perflint.findings import Edit, Fix, overlap
-from perflint.fix.parsed_text import Reading
 from perflint.index.imports import BRINGING
 from perflint.syntax.always_bound import Given, always_does, given_by
 from perflint.syntax.names import imported_name
 from perflint.syntax.scopes import FUNCTIONS, TRIES, Function
-from perflint.syntax.tree import alike, first_row, string_of, walk
+from perflint.syntax.tree import Reading, alike, first_row, string_of, walk
 from perflint.text.source import LineTable, Source
 
 # --- new imports

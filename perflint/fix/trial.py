@@ -44,11 +44,10 @@ from functools import cached_property
 from perflint.findings import Edit, Fix, Level, in_order
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.fix.import_edits import ImportPlace, first_written, imports_in, spelling_of
-from perflint.fix.parsed_text import Messages, Reading
 from perflint.syntax.names import imported_name
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import FUNCTIONS, last_row, terminal
-from perflint.syntax.tree import alike, first_row, walk
+from perflint.syntax.tree import Messages, Reading, alike, first_row, walk
 from perflint.text.source import LineTable, Source, lines_of
 
 # --- the part of a file that an edit touches, and a shortened rest, so that a trial need not read all

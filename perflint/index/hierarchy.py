@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.parameters import written_entries
 from perflint.syntax.scopes import Class, Scope, terminal
@@ -233,12 +233,9 @@ class Registries(Part):
 @query
 def registered_classes(file: FileIndex) -> dict[str, list[str]]:
     """The names of a file's classes by the names under which decorators register them."""
-    found: dict[str, list[str]] = {}
-    for own, owner in file.scopes.classes.items():
-        names = {_registered_name(decorator, owner) for decorator in owner.decorators} - {None}
-        for name in names:
-            found.setdefault(str(name), []).append(own)
-    return found
+    owners = file.scopes.classes.items()
+    named = ((_registered_name(each, owner), own) for own, owner in owners for each in owner.decorators)
+    return gathered((name, own) for name, own in dict.fromkeys(named) if name is not None)
 
 
 def _registers(text: str) -> bool:

@@ -11,7 +11,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Load, Part, Place, Project
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
@@ -322,10 +322,7 @@ class InUse(Part):
 @query
 def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
     """The files of a project by their package or directory."""
-    found: dict[tuple[str, ...], list[FileIndex]] = {}
-    for file in project.files.values():
-        found.setdefault(file.parts[:-1], []).append(file)
-    return found
+    return gathered((file.parts[:-1], file) for file in project.files.values())
 
 
 @query

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from perflint.configuration.settings import Settings
 from perflint.index.kinds import Kind
 from perflint.inputs.projects import common_root, relative_parts
-from perflint.query import Memory
+from perflint.query import Memory, gathered
 from perflint.stopwatch import phase
 from perflint.syntax.bindings import Mention, mentions_in
 from perflint.syntax.file_text import FileText, module_parts, places
@@ -221,10 +221,7 @@ class FileIndex(FileText):
     @cached_property
     def _calls(self) -> Mapping[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names."""
-        found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
-        for scope, statement, call in self.calls:
-            found.setdefault(terminal(call) or "", []).append((scope, statement, call))
-        return found
+        return gathered((terminal(each[2]) or "", each) for each in self.calls)
 
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
         """The statements in whose own rows a match of a pattern begins, scope by scope."""

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from perflint.files import plain_files
 from perflint.inputs.input_files import rows_of_notebook
+from perflint.query import gathered
 
 _MOST_FILES = 2_000
 _MOST_DIRECTORIES = 5_000
@@ -77,12 +78,8 @@ def launch_lines(root: Path) -> list[LaunchLine]:
 def lines_by_file(root: Path, paths: Iterable[str]) -> dict[str, list[LaunchLine]]:
     """The lines that start each of some files, which are named relative to the current directory or absolutely."""
     known = {os.path.relpath(path, root).replace(os.sep, "/"): path for path in paths}
-    found: dict[str, list[LaunchLine]] = {}
-    for line in launch_lines(root):
-        meant = next((known[path] for path in line.paths() if path in known), None)
-        if meant is not None:
-            found.setdefault(meant, []).append(line)
-    return found
+    meant = ((next((path for path in line.paths() if path in known), ""), line) for line in launch_lines(root))
+    return gathered((known[path], line) for path, line in meant if path in known)
 
 
 def is_settings(text: str) -> bool:

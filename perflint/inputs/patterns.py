@@ -21,12 +21,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from functools import cached_property
 from itertools import count
 from typing import NamedTuple
 
 from perflint.files.plain_files import absolute
+from perflint.query import gathered
 
 # --- one pattern
 
@@ -70,15 +70,6 @@ class _Malformed(Exception):
     """A pattern that never matches in git: an unclosed bracket, or a backslash at the end."""
 
 
-class Where(Enum):
-    """Where in a path a piece of text has to be: anywhere, or in the name of the entry."""
-
-    PATH = auto()
-    NAME = auto()
-    START = auto()
-    END = auto()
-
-
 @dataclass(eq=False)
 class Glob:
     """A pattern: whether it ignores or re-includes entries, of which kind, and how their paths look.
@@ -100,16 +91,11 @@ class Glob:
         plain = [name for name in names if isinstance(name, bytes)]
         return b"/".join(plain) if len(self.runs) == 1 and len(plain) == len(self.runs[0]) else None
 
-    def pieces(self) -> Iterator[tuple[bytes, Where]]:
-        """Pieces of text that every matching path contains, and where."""
-        *directories, name = (part for run in self.runs for part in run)
-        for where, parts in ((Where.PATH, directories), (Where.NAME, [name])):
-            units = (unit for part in parts for chunk in part for unit in chunk)
-            yield from ((unit, where) for unit in units if isinstance(unit, bytes))
-        if name[0] and isinstance(first := name[0][0], bytes):
-            yield first, Where.START
-        if name[-1] and isinstance(last := name[-1][-1], bytes):
-            yield last, Where.END
+    @property
+    def piece(self) -> bytes:
+        """The longest piece of text that every matching path contains, or every name of an entry if ``by_name``."""
+        units = (unit for run in self.runs for part in run for chunk in part for unit in chunk)
+        return max((unit for unit in units if isinstance(unit, bytes)), default=b"", key=len)
 
     def fits(self, path: bytes) -> bool:
         """Whether the pattern matches a path, without regard to whether that is a directory."""
@@ -305,29 +291,6 @@ class _Rule(NamedTuple):
     glob: Glob
 
 
-class _Index:
-    """Rules by a piece of text at some place, in tables for each length of such pieces."""
-
-    def __init__(self, where: Where) -> None:
-        self._where = where
-        self._tables: dict[int, dict[bytes, list[_Rule]]] = {}
-
-    def add(self, piece: bytes, rule: _Rule) -> None:
-        self._tables.setdefault(len(piece), defaultdict(list))[piece].append(rule)
-
-    def look_up(self, path: bytes, name: bytes) -> Iterator[_Rule]:
-        """The rules whose piece is at that place in a path whose last part is ``name``."""
-        for length, table in self._tables.items():
-            if self._where is Where.END:
-                yield from table.get(name[-length:], ())
-            elif self._where is Where.START:
-                yield from table.get(name[:length], ())
-            else:
-                text = name if self._where is Where.NAME else path
-                for piece in {text[at : at + length] for at in range(len(text) - length + 1)}:
-                    yield from table.get(piece, ())
-
-
 class Patterns:
     """The lines of one ``.gitignore`` or one list of the configuration.
 
@@ -337,20 +300,17 @@ class Patterns:
     def __init__(self, lines: Iterable[str]) -> None:
         """Parse ``lines``, of which a later one overrides an earlier one."""
         self._lines = list(dict.fromkeys(reversed(list(lines))))
-        self._names: dict[bytes, list[_Rule]] = defaultdict(list)
-        self._paths: dict[bytes, list[_Rule]] = defaultdict(list)
-        self._by_piece = {where: _Index(where) for where in (Where.END, Where.START, Where.NAME, Where.PATH)}
-        self._others: list[_Rule] = []
-        self._count = 0
-        for number, line in enumerate(self._lines):
-            glob = parse(_bytes(line))
-            if glob is not None:
-                self._count += 1
-                self._add(_Rule(number, glob))
+        parsed = ((number, parse(_bytes(line))) for number, line in enumerate(self._lines))
+        rules = [_Rule(number, glob) for number, glob in parsed if glob is not None]
+        self._whole = gathered(((each.glob.by_name, each.glob.literal), each) for each in rules)
+        pieces = gathered(((each.glob.by_name, each.glob.piece), each) for each in rules if each.glob.literal is None)
+        self._by_piece: dict[tuple[bool, int], dict[bytes, list[_Rule]]] = defaultdict(dict)
+        for (by_name, piece), some in pieces.items():
+            self._by_piece[by_name, len(piece)][piece] = some
 
     def __bool__(self) -> bool:
         """Whether there is any pattern."""
-        return self._count > 0
+        return bool(self._whole)
 
     def verdict(self, path: str) -> bool | None:
         """Whether these patterns ignore (True) or re-include (False) this entry itself; None: they do not match it.
@@ -370,19 +330,6 @@ class Patterns:
         rules = [rule for part in _with_parents(path) for rule in self._speaking_of(part)]
         return {self._lines[rule.number] for rule in rules if rule.glob.ignores}
 
-    def _add(self, rule: _Rule) -> None:
-        glob = rule.glob
-        literal = glob.literal
-        if literal is not None:
-            (self._names if glob.by_name else self._paths)[literal].append(rule)
-            return
-        # Among pieces of equal length, the ends of names are looked up fastest, and pieces anywhere in a path slowest.
-        piece, where = max(glob.pieces(), key=lambda place: (len(place[0]), place[1].value), default=(b"", Where.PATH))
-        if piece:
-            self._by_piece[where].add(piece, rule)
-        else:
-            self._others.append(rule)
-
     def _speaking_of(self, path: str) -> Iterator[_Rule]:
         """The patterns that match an entry, in no particular order."""
         is_directory = path.endswith("/")
@@ -393,12 +340,14 @@ class Patterns:
 
     def _candidates(self, path: bytes) -> Iterator[_Rule]:
         """The patterns that can match an entry: for most entries, only a few."""
-        name = path.rpartition(b"/")[2]
-        yield from self._names.get(name, ())
-        yield from self._paths.get(path, ())
-        for index in self._by_piece.values():
-            yield from index.look_up(path, name)
-        yield from self._others
+        texts = {True: path.rpartition(b"/")[2], False: path}
+        for key in texts.items():
+            yield from self._whole.get(key, ())
+        for (by_name, length), table in self._by_piece.items():
+            text = texts[by_name]
+            starts = range(len(text) - length + 1)
+            inside = {text[at : at + length] for at in starts} if len(starts) < len(table) else table
+            yield from (rule for piece in inside if piece in text for rule in table.get(piece, ()))
 
 
 def is_valid(line: str) -> bool:

@@ -1,7 +1,6 @@
-"""The output formats: each has an entry here, and a module of the same name, which is imported when it is used.
+"""The output formats: each has an entry here, and a function in a module, which is imported when it is used.
 
-A module has ``render(report)``, which yields the text in parts, and may have ``shortcomings(report)``. A format with a
-hyphen is another function of a module: ``json-lines`` is ``render_lines`` in ``json``.
+The function takes a report and yields the text in parts. Its module may have ``shortcomings(report)``.
 """
 
 from __future__ import annotations
@@ -25,24 +24,30 @@ FORMATS = {
     "sarif": "SARIF 2.1.0, for GitHub code scanning and viewers",
 }
 
+_ELSEWHERE = {
+    "json-lines": ("json", "render_lines"),
+    **{name: ("ci_reports", f"render_{name}") for name in ("github", "gitlab", "junit", "rdjson")},
+}
+"""The module and the function of a format; the others are ``render`` in a module of their own name."""
+
 FOR_PEOPLE = ("full", "concise")
 """The formats that end with a sentence about the whole run; the others contain only what their readers expect."""
 
 
 def renderer(name: str) -> Callable[[Report], Iterator[str]]:
     """The function that renders a format of `FORMATS`."""
-    kind = name.partition("-")[2]
-    render: Callable[[Report], Iterator[str]] = getattr(_module(name), f"render_{kind}" if kind else "render")
+    render: Callable[[Report], Iterator[str]] = getattr(*_place(name))
     return render
 
 
 def shortcomings(name: str, report: Report) -> Iterator[str]:
     """Warnings about a report in this format, such as limits of the programs that read it."""
-    speaks = getattr(_module(name), "shortcomings", None)
+    speaks = getattr(_place(name)[0], "shortcomings", None)
     return speaks(report) if speaks else iter(())
 
 
-def _module(name: str) -> Any:
+def _place(name: str) -> tuple[Any, str]:
     from importlib import import_module
 
-    return import_module(f"perflint.output.{name.partition('-')[0]}")
+    module, function = _ELSEWHERE.get(name, (name, "render"))
+    return import_module(f"perflint.output.{module}"), function

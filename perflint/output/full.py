@@ -21,6 +21,7 @@ from textwrap import TextWrapper
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.report import Report, facts
+from perflint.query import gathered
 from perflint.text.source import LineTable, lines_of
 from perflint.text.visible import LIMIT, Palette, clip, counted, listed, visible, visible_line, visible_path
 
@@ -45,11 +46,10 @@ def render(report: Report) -> Iterator[str]:
 
 def _by_cause(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
     """The findings in order; findings of a rule that share an edit are put together."""
-    found: dict[object, list[Finding]] = {}
-    for index, finding in enumerate(findings):
-        edits = finding.fix.edits if finding.fix else ()
-        found.setdefault((finding.path, finding.code, edits) if edits else index, []).append(finding)
-    return found.values()
+    edits = [(finding, finding.fix.edits if finding.fix else ()) for finding in findings]
+    return gathered(
+        ((finding.path, finding.code, own or index), finding) for index, (finding, own) in enumerate(edits)
+    ).values()
 
 
 def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]:

@@ -22,6 +22,7 @@ from perflint.output.concise import mark_of
 from perflint.output.full import NARROWEST, header
 from perflint.output.report import Report, facts, json_text
 from perflint.output.verdict_text import unseen, verdict_lines
+from perflint.query import gathered
 from perflint.text.visible import counted, listed, visible_line, visible_path
 
 BY_RULE, BY_STEP = "rule", "step"
@@ -40,9 +41,7 @@ _MOST_PROGRAMS = 2
 
 def render_groups(report: Report, by: str, render_group: Callable[[Report], Iterator[str]]) -> Iterator[str]:
     """The findings by ``rule`` (the most frequent one first) or ``file``, in each in the order of the report."""
-    groups: dict[str, list[Finding]] = defaultdict(list)
-    for finding in report.findings:
-        groups[finding.code if by == BY_RULE else finding.path].append(finding)
+    groups = gathered((finding.code if by == BY_RULE else finding.path, finding) for finding in report.findings)
     if by == BY_RULE:
         groups = dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
     for name, findings in groups.items():
@@ -70,13 +69,10 @@ def render_steps(
         is_whole: whether a report with many findings shows all of them, too.
     """
     said = {each.place: each for each in report.steps if each.verdict.gain > 0}
-    groups: dict[StepPlace, list[Finding]] = defaultdict(list)
-    apart: dict[str, list[Finding]] = {_NO_LOOP: [], _NO_STEP: []}
-    for finding in report.findings:
-        if finding.step is not None and finding.step.row:
-            groups[finding.step].append(finding)
-        else:
-            apart[_NO_LOOP if finding.step is not None else _NO_STEP].append(finding)
+    placed = [(finding.step, finding) for finding in report.findings]
+    groups = gathered((step, finding) for step, finding in placed if step is not None and step.row)
+    no_loop = [finding for step, finding in placed if step is not None and not step.row]
+    apart = {_NO_LOOP: no_loop, _NO_STEP: [finding for step, finding in placed if step is None]}
     if not groups and not apart[_NO_LOOP]:
         yield from render_group(report)
         return
@@ -97,9 +93,7 @@ def render_steps(
             yield report.palette.bold(f"{title}: {counted(len(findings), 'finding')}") + "\n\n"
             yield from _findings(report, findings, render_group, is_short=is_short, by_name=title != _NO_LOOP)
         if is_short and title == _NO_LOOP:
-            functions: dict[StepPlace, list[Finding]] = defaultdict(list)
-            for finding in findings[_MOST_FINDINGS:]:
-                functions[finding.step or StepPlace("", 0)].append(finding)
+            functions = gathered((finding.step or StepPlace("", 0), finding) for finding in findings[_MOST_FINDINGS:])
             yield from _by_name(report, "more function", [*functions.items()]) if functions else ()
     if unknown := unseen(said[place].verdict for place in shown if place in said):
         yield _wrapped(report, unknown)

@@ -1,4 +1,4 @@
-"""Shows the traces of training steps, by the programs that reach them: as a tree for people, and as JSON."""
+"""Shows the traces of training steps, by program, and how they differ from those of a revision: as text and JSON."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from perflint.index.project import Place
 from perflint.output.verdict_text import short, unseen, verdict_json, verdict_lines
 from perflint.text.visible import counted, visible_line
 from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
-from perflint.trace.events import StepEvent
-from perflint.trace.loading import loadings
+from perflint.trace.difference import EventChange, SeenEvent, StepDifference
+from perflint.trace.events import EventKind, StepEvent
+from perflint.trace.loading import Loading, loadings
 from perflint.trace.started import Program, ProgramPurpose, Programs
 from perflint.trace.step_trace import (
     Alternatives,
@@ -56,9 +57,16 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     rows = [(trace.row, short(first), one), *_rows(trace.nodes, "  ", set(), names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
     said = verdict(whole)
-    told = verdict_lines(said, names)
     unknown = [f"  {words}" for words in (unseen([said]),) if words]
-    parts = (told, unknown, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, names))
+    parts = (
+        verdict_lines(said, names),
+        unknown,
+        batches(trace, names),
+        _aligned(rows),
+        totals(trace),
+        kept,
+        _possible(trace, names),
+    )
     lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
@@ -89,11 +97,15 @@ def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     """Where the batches come from."""
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
-        numbers = " or ".join("an unknown number of" if number is None else str(number) for number in each.workers)
         inside = ": a thread of the training process loads them" if each.is_in_process else ""
         rows = [f"{path}:{row}" for path, row in each.settings]
         by = f" ({', '.join(rows[:_MOST_SETTINGS])}{', ...' if len(rows) > _MOST_SETTINGS else ''})" if rows else ""
-        yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{by}{inside}."
+        yield f"Batches: DataLoader at {where}, {_workers(each)}{by}{inside}."
+
+
+def _workers(loading: Loading) -> str:
+    numbers = " or ".join("an unknown number of" if each is None else str(each) for each in loading.workers)
+    return f"{numbers} worker{'' if loading.workers == (1,) else 's'}"
 
 
 def _counts(nodes: Iterable[Node]) -> list[str]:
@@ -137,11 +149,8 @@ def _rows(
         elif isinstance(node, Alternatives):
             for number, (test, arm) in enumerate(node.arms):
                 if arm:
-                    yield (
-                        row,
-                        f"{indent}{'if' if number == 0 else 'elif'} {short(test)}" if test else f"{indent}else",
-                        "",
-                    )
+                    said = f"{'elif' if number else 'if'} {short(test)}" if test else "else"
+                    yield row, f"{indent}{said}", ""
                     yield from _rows(arm, inner, seen, names)
         elif not isinstance(node, Launches):
             yield row, f"{indent}? {code_of(node.node)}", node.why
@@ -173,10 +182,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     seen = set[Summary]()
     return {
         **_reference(trace, names),
-        "loaders": [
-            {"path": _named(each.made.place, names), "row": each.row, "workers": [*each.workers]}
-            for each in loadings(trace.place, trace.loop)
-        ],
+        "loaders": [_made(each, names) for each in loadings(trace.place, trace.loop)],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
         "verdict": said,
         "promises": kept,
@@ -191,20 +197,13 @@ def _objects(nodes: Iterable[Node], seen: set[Summary], names: Mapping[str, str]
 
 def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     place = node.point.place if isinstance(node, StepEvent) else node.place
-    found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
+    found = _at(place, node.node.lineno, names)
     if isinstance(node, StepEvent):
         kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
         return {"type": "event", **found, **kind, **_when(node.every), "code": code_of(node.node)}
     if isinstance(node, StepCall):
-        runs = [_reached(each, seen, names) for each in node.reached]
-        return {
-            "type": "call",
-            **found,
-            "code": code_of(node.node),
-            **_when(node.every),
-            "sure": node.is_sure,
-            "runs": runs,
-        }
+        runs, how = [_reached(each, seen, names) for each in node.reached], {**_when(node.every), "sure": node.is_sure}
+        return {"type": "call", **found, "code": code_of(node.node), **how, "runs": runs}
     if isinstance(node, Repeat):
         nodes = _objects(node.body, seen, names)
         return {"type": "loop", **found, "over": short(node.times), "times": node.count, "nodes": nodes}
@@ -218,7 +217,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     """What a function does, where it is first reached; later only that it is the same."""
     function = reached.function
-    place = {"path": _named(function, names), "row": function.scope.row}
+    place = _at(function, function.scope.row, names)
     known = {"function": function.scope.qualname, **place, "as_above": reached in seen}
     if reached in seen:
         return known
@@ -315,17 +314,15 @@ _MOST_SETTINGS = 3
 
 def programs_text(found: Programs, names: Mapping[str, str]) -> str:
     """Each program with its steps; a step that an earlier program has reached is only referred to."""
-    return "\n".join(_parts(found, names))
-
-
-def _parts(found: Programs, names: Mapping[str, str]) -> Iterator[str]:
     seen: set[tuple[Place, int]] = set()
+    parts: list[str] = []
     for program in found.programs:
         for number, step in enumerate(program.steps):
             heading = f"== {_line(_heading(program, names))}" if number == 0 else ""
             key = (step.place.function, step.row)
-            yield heading + (f"{_where(step, names)}: as above\n" if key in seen else text(step, names))
+            parts.append(heading + (f"{_where(step, names)}: as above\n" if key in seen else text(step, names)))
             seen.add(key)
+    return "\n".join(parts)
 
 
 def unreached_text(found: Programs, names: Mapping[str, str]) -> str:
@@ -387,4 +384,164 @@ def _program(program: Program, seen: set[tuple[Place, int]], names: Mapping[str,
 
 
 def _reference(step: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
-    return {"path": _named(step.place, names), "row": step.row, "function": step.place.scope.qualname}
+    return {**_at(step.place, step.row, names), "function": step.place.scope.qualname}
+
+
+# Shows how training steps differ from those of a revision: for people, and as JSON.
+
+_NAMES = {
+    EventKind.COPY: ("copy to the device", "copies to the device"),
+    EventKind.DEVICE_COPY: ("copy on the device", "copies on the device"),
+    EventKind.LOG: ("log line", "log lines"),
+    EventKind.SAVE: ("save", "saves"),
+    EventKind.COLLECTIVE: ("collective", "collectives"),
+    EventKind.COLLECT: ("garbage collection", "garbage collections"),
+    EventKind.PAUSE: ("pause", "pauses"),
+    EventKind.EVALUATION: ("evaluation", "evaluations"),
+    EventKind.BACKWARD: ("backward pass", "backward passes"),
+    EventKind.OPTIMIZER: ("optimizer step", "optimizer steps"),
+}
+"""An event, and several; those that are not listed wait for the device."""
+_MOST_CALLS = 3
+"""How many calls on the way to an event are named."""
+
+
+def difference_text(found: Iterable[StepDifference], names: Mapping[str, str], revision: str) -> str:
+    """The steps that differ, each with what is new in it and what is gone, and then what it has at most."""
+    every = list(found)
+    differing = [each for each in every if not each.is_same]
+    parts = ["".join(f"{visible_line(line)}\n" for line in _lines(each, names, revision)) for each in differing]
+    same = len(every) - len(differing)
+    if not parts:
+        return f"No step does anything else than in {visible_line(revision)}.\n" if every else ""
+    if same:
+        verb = "does" if same == 1 else "do"
+        parts.append(f"{counted(same, 'step')} {verb} the same as in {visible_line(revision)}.\n")
+    return "\n".join(parts)
+
+
+def _lines(each: StepDifference, names: Mapping[str, str], revision: str) -> Iterator[str]:
+    step = each.shown
+    where = _where(step, names)
+    if each.before is None:
+        yield f"{where}: a new step"
+    elif each.after is None:
+        yield f"{where}: this step of {revision} is gone"
+        return
+    else:
+        yield where
+    for change in each.events:
+        yield f"  {_change(change, names, revision)}"
+    for then, now in each.loaders:
+        yield f"  {_loader(then, now, names)}"
+    yield _totals(each)
+
+
+def _change(change: EventChange, names: Mapping[str, str], revision: str) -> str:
+    now, then = change.after[:1], change.before[:1]
+    what = _place(change.shown, names)
+    if now and then:
+        one, through = _what(now[0], 1), _through(change.after, names)
+        instead = f", in place of `{code_of(then[0].event.node)}`" if change.is_replaced else ""
+        if _how_often(now[0]) == _how_often(then[0]):
+            return f"= {one} {_how_often(now[0])}: {what}{through}{instead}"
+        return f"~ {one} now {_how_often(now[0])}, was {_how_often(then[0])}: {what}{through}{instead}"
+    sign, found = ("+", change.after) if now else ("-", change.before)
+    of = "" if now else f" of {revision}"
+    perhaps = "" if change.shown.is_sure else "perhaps "
+    shown = f"{perhaps}{sign}{len(found)} {_what(change.shown, len(found))} {_how_often(change.shown)}"
+    return f"{shown}: {what}{of}{_through(found, names)}"
+
+
+def _what(met: SeenEvent, count: int) -> str:
+    one, many = _NAMES.get(met.event.kind, ("wait", "waits"))
+    return one if count == 1 else many
+
+
+def _how_often(met: SeenEvent) -> str:
+    again = " in each pass of a loop inside it" if met.loops else ""
+    return OFTEN.get(met.often, "at each step") + again
+
+
+def _place(met: SeenEvent, names: Mapping[str, str]) -> str:
+    return f"{_named(met.event.point.place, names)}:{met.event.row} `{code_of(met.event.node)}`"
+
+
+def _through(found: tuple[SeenEvent, ...], names: Mapping[str, str]) -> str:
+    """The calls that lead from the step to an event; for one that several calls lead to, those of the first."""
+    calls: list[str] = [f"{_named(call.place, names)}:{call.node.lineno}" for call in found[0].occurrence.calls]
+    if not calls:
+        return ""
+    shown = calls if len(calls) <= _MOST_CALLS else [*calls[: _MOST_CALLS - 1], "...", calls[-1]]
+    more = f", and {counted(len(found) - 1, 'more way')}" if len(found) > 1 else ""
+    return f" (called from {', '.join(shown)}{more})"
+
+
+def _loader(then: Loading | None, now: Loading | None, names: Mapping[str, str]) -> str:
+    if now is None:
+        return f"- DataLoader with {_workers(then)}" if then is not None else ""
+    where = f"DataLoader at {_named(now.made.place, names)}:{now.row}"
+    return f"~ {where}: {_workers(now)}, was {_workers(then)}" if then is not None else f"+ {where}: {_workers(now)}"
+
+
+def _totals(each: StepDifference) -> str:
+    parts = []
+    for name, (then, now) in each.counts.items():
+        one, many, _ = COUNTS[name]
+        if then or now:
+            was = f" (was {then})" if then != now and each.before is not None else ""
+            parts.append(f"{now} {one if now == 1 else many}{was}")
+    then, now = each.unknown
+    followed = f" Not followed: {counted(now, 'call')} (was {then})." if then != now and each.before is not None else ""
+    return f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}.{followed}"
+
+
+def difference_json(each: StepDifference, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same for programs; also for steps that are the same."""
+    events = [_event(change, names) for change in each.events]
+    loaders = [{"before": _made(then, names), "after": _made(now, names)} for then, now in each.loaders]
+    return {
+        "before": _reference(each.before, names) if each.before is not None else None,
+        "after": _reference(each.after, names) if each.after is not None else None,
+        "same": each.is_same,
+        "more": each.is_more,
+        "events": events,
+        "loaders": loaders,
+        "most_at_each_step": {name: {"before": then, "after": now} for name, (then, now) in each.counts.items()},
+        "not_followed": {"before": each.unknown[0], "after": each.unknown[1]},
+    }
+
+
+def _event(change: EventChange, names: Mapping[str, str]) -> dict[str, Any]:
+    kind = change.shown.event.kind
+    change_of = "replaced" if change.is_replaced else "changed" if change.before and change.after else ""
+    return {
+        "change": change_of or ("added" if change.after else "removed"),
+        "kind": kind.value,
+        "waits": kind.waits,
+        "count": len(change.after or change.before),
+        "sure": change.shown.is_sure,
+        "before": _met(change.before, names),
+        "after": _met(change.after, names),
+    }
+
+
+def _met(found: tuple[SeenEvent, ...], names: Mapping[str, str]) -> dict[str, Any] | None:
+    if not found:
+        return None
+    place = found[0].event.point.place
+    calls = found[0].occurrence.calls
+    return {
+        **_at(place, found[0].event.row, names),
+        "function": place.scope.qualname,
+        "code": code_of(found[0].event.node),
+        "every": found[0].often.name.lower(),
+        "loops": found[0].loops,
+        "calls": [{**_at(call.place, call.node.lineno, names), "code": code_of(call.node)} for call in calls],
+    }
+
+
+def _made(loading: Loading | None, names: Mapping[str, str]) -> dict[str, Any] | None:
+    if loading is None:
+        return None
+    return {**_at(loading.made.place, loading.row, names), "workers": [*loading.workers]}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from perflint.findings import Possibly, Row, StepEdit, StepVerdict
+from perflint.query import gathered
 from perflint.text.visible import counted
 
 _CODE = 60
@@ -119,10 +120,8 @@ def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
 
 def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:
     """``loss.py:20, 23, 46 and train.py:72``."""
-    by_file: dict[str, list[str]] = {}
     known = sorted(rows)
-    for path, row in known[:_MOST_ROWS]:
-        by_file.setdefault(names.get(path, path), []).append(str(row))
+    by_file = gathered((names.get(path, path), str(row)) for path, row in known[:_MOST_ROWS])
     found = [f"{name}:{', '.join(numbers)}" for name, numbers in by_file.items()]
     *most, last = [*found, *([f"{len(known) - _MOST_ROWS} more"] if len(known) > _MOST_ROWS else [])]
     return f"{', '.join(most)} and {last}" if most else last

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.fix.parsed_text import Reading
+from perflint.query import gathered
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import Reading, string_of
 from perflint.text.source import Source
 from perflint.text.visible import counted, listed, visible, visible_path
 
@@ -185,7 +185,7 @@ class Matcher:
             self.stale.add(finding.path)
             return []
         rows = _rows(finding, self.sources[finding.path])
-        return [line for line in self._by_path[known] if line.row in rows and {line.kind, line.phase} & phases]
+        return [line for line in self._by_path.get(known, ()) if line.row in rows and {line.kind, line.phase} & phases]
 
     def _exact(self, finding: Finding, lines: Sequence[LineShare]) -> Bound:
         named = list(dict.fromkeys(f"{line.what or line.kind} in line {line.row}" for line in lines))
@@ -235,18 +235,13 @@ class Matcher:
         return (share - others, phases) if share - others > _NOTHING_LEFT else None
 
     @cached_property
-    def _by_path(self) -> defaultdict[str, list[LineShare]]:
-        found: defaultdict[str, list[LineShare]] = defaultdict(list)
-        for line in self.profile.lines:
-            found[line.path].append(line)
-        return found
+    def _by_path(self) -> dict[str, list[LineShare]]:
+        return gathered((line.path, line) for line in self.profile.lines)
 
     @cached_property
     def _known(self) -> dict[str, str]:
         """The paths of files in the profile, by those of the run: relative to the directory that fits most of them."""
-        by_name: defaultdict[str, list[str]] = defaultdict(list)
-        for path in {*self.profile.files, *self._by_path}:
-            by_name[path.rpartition("/")[2]].append(path)
+        by_name = gathered((path.rpartition("/")[2], path) for path in {*self.profile.files, *self._by_path})
         found: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for path in self.sources if by_name else ():
             whole = Path(path).absolute().as_posix()

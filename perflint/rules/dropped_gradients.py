@@ -1,4 +1,4 @@
-"""PPF509: a backward pass that also computes the gradients of a network whose optimizer clears them unused."""
+"""PPF509 and PPF914: gradients that no optimizer uses: of another network, or of a layer that is not really frozen."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import carried, uncut
-from perflint.findings import Related
+from perflint.findings import Confidence, Edit, Related
 from perflint.flow.sources import sources
-from perflint.index.project import Place
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
-from perflint.lint.registry import At, rule
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
+from perflint.rules.edits import has_own_rows, indentation, one_level
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import is_literal, walk
 from perflint.training.steps import Point
 
 RULE = shipped()["PPF509"]
@@ -204,3 +207,38 @@ def dropped_gradients(call: ast.Call, context: Context) -> None:
         context.report(fix, related=related, event=event, message=text, names=names, row=str(cleared))
     else:
         context.report(RULE.words(), related=related, names=names, row=str(cleared))
+
+
+# PPF914: `stop_gradient` set on a layer, which freezes none of its parameters.
+
+FROZEN = shipped()["PPF914"]
+_SWITCH = "stop_gradient"
+
+
+def _set(file: FileIndex) -> Iterator[Candidate]:
+    """The statements that set the switch of something to ``True``."""
+    for _, statement in file.statements if file.has(_SWITCH) else ():
+        node = statement.node
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or target.attr != _SWITCH:
+            continue
+        if is_literal(node.value, True) and dotted(target.value) not in (None, "self"):
+            yield Candidate(target, node, target)
+
+
+@rule(FROZEN.code, at=At.ANYWHERE, find=_set, claims=False, heeds_claims=False)
+def layer_frozen(target: ast.Attribute, context: Context) -> None:
+    """Report ``model.backbone.stop_gradient = True``."""
+    kind, modules = context.kind(target.value), Modules.of(context.file.project)
+    if kind.tag != LAYER_TAG or kind.guess or (kind.type and modules.method(kind.type, _SWITCH) is not None):
+        return
+    source, node = context.file.source, context.here.statement.node
+    name = ast.unparse(target.value)
+    if has_own_rows(node, source) and "#" not in source.text[slice(*source.lines.span(node))]:
+        outer = indentation(source, node.lineno)
+        body = f"{outer}{one_level(outer + '    ', outer)}parameter.{_SWITCH} = True"
+        edit = Edit(*source.lines.span(node), f"for parameter in {name}.parameters():{source.newline}{body}")
+        fix = FROZEN.fix([edit]) if "parameter" not in context.file.identifiers else FROZEN.words("by hand")
+    else:
+        fix = FROZEN.words("by hand")
+    context.report(fix, confidence=Confidence.HIGH, costs_on_cpu=True, name=name)

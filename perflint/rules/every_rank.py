@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
@@ -24,7 +23,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.call_results import PARALLEL
 from perflint.paddle.inside import SAVES
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.rules.edits import block_of, call_in, has_own_rows, put_under
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of
@@ -240,14 +239,10 @@ def _is_of_layers(project: Project, method: str) -> bool:
 
 def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
     """Whether a test allows only the unwrapped model to reach a statement: ``if isinstance(model, Net):``."""
-    if contradict(facts(statement.place), facts(wrap.place)):
-        return True
-    for link in statement.around:
-        if isinstance(link.node, ast.Try):
-            return True
-        if isinstance(link.node, ast.If) and name in dotted_names(link.node.test):
-            return True
-    return False
+    return contradict(facts(statement.place), facts(wrap.place)) or any(
+        isinstance(link.node, ast.Try) or (isinstance(link.node, ast.If) and name in dotted_names(link.node.test))
+        for link in statement.around
+    )
 
 
 # Finds checkpoints that every process of a distributed program writes: saves without a rank test.
@@ -350,8 +345,7 @@ class _Finder(Part):
         ranks = Ranks.of(self._project)
         if ranks.decorated(place.scope) or is_no_training(place.scope.name) or place.file.matches(_OTHER_WAYS):
             return None
-        own = self._start(place)
-        if own is not None:
+        if (own := self._start(place)) is not None:
             return own
         sites = CallGraph.of(self._project).callers(place)
         open_sites = [
@@ -417,7 +411,8 @@ class _Finder(Part):
                     continue
                 place = at.file.path, at.file.row(call)
                 qualified = at.file.names.resolve(name)
-                if qualified in _STARTS or self._reaches_start(at, call):
+                reached = CallGraph.of(self._project).reached(at, call) if qualified not in _STARTS else ()
+                if qualified in _STARTS or not self._initial().isdisjoint(reached):
                     return RankPath((), place, Confidence.HIGH, facts(statement.place))
                 if qualified in PARALLEL:
                     sure = self._is_started(at.file)
@@ -429,9 +424,6 @@ class _Finder(Part):
         """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
         starters, closure = {start.file for start in self._initial()}, Imports.of(self._project).closure
         return bool(closure([file]) & starters) or any(file in closure([start]) for start in starters)
-
-    def _reaches_start(self, at: Place, call: ast.Call) -> bool:
-        return any(function in self._initial() for function in CallGraph.of(self._project).reached(at, call))
 
     @query
     def _initial(self) -> frozenset[Place]:
@@ -505,9 +497,7 @@ def _calls_one(at: Place, names: Container[str]) -> bool:
 
 def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[tuple[ast.Call, int]]:
     """The first save of each block, with how many follow it there."""
-    blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
-    for call, place in saves:
-        blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
+    blocks = gathered(((id(place.node), place.branch) if place else (0, ""), call) for call, place in saves)
     for calls in blocks.values():
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
 
@@ -552,8 +542,7 @@ def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
         return RULE.words("computed together")
-    reader = _reader(saves, found.at, statement)
-    if reader:
+    if reader := _reader(saves, found.at, statement):
         return RULE.words("read back", line=str(reader))
     spelled = spelling("paddle", statement.node, context.file)
     if spelled is None:

@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
@@ -26,7 +25,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.rules.edits import indent_rows, indentation, one_level
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bound_by
@@ -49,10 +48,6 @@ from perflint.syntax.vocabulary import (
 )
 from perflint.training import evidence
 from perflint.training.evidence import counts_epochs, over_batches
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Finds code that uses gradients, directly or in what it calls.
 
@@ -144,20 +139,15 @@ class Gradients(Part):
         )
 
     def _wants(self, at: Place, statement: Statement) -> bool:
-        if asks(statement):
-            return True
-        for call in statement.calls:
-            found = CallGraph.of(self._project).called(at, call.func)
-            if found is not None and found[1] is not at.scope and self.wanted_in(found):
-                return True
-        return False
+        called = (CallGraph.of(self._project).called(at, call.func) for call in statement.calls)
+        return asks(statement) or any(
+            found is not None and found[1] is not at.scope and self.wanted_in(found) for found in called
+        )
 
 
 def asks(statement: Statement) -> bool:
     """Whether a statement itself trains, reads a gradient, or makes a tensor require one."""
-    if evidence.terminal_names(statement) & _ASKS:
-        return True
-    if any(evidence.takes_optimizer_step(call) for call in statement.calls):
+    if evidence.terminal_names(statement) & _ASKS or any(map(evidence.takes_optimizer_step, statement.calls)):
         return True
     node = statement.node
     if not isinstance(node, (ast.Assign, ast.Expr, ast.AugAssign, ast.Return, ast.AnnAssign)):
@@ -252,21 +242,14 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, SilentLoop]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never happens."""
-    if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.rows_text):
-        return {}
-    if file.is_foreign:
+    is_left_out = file.is_quiet or file.is_foreign or any(map(exports, file.parts))
+    if is_left_out or not _names_evaluation(file.source.rows_text):
         return {}
     switches = file.has_words("eval")
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
     if not scopes or not serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
-    return {found.loop: found for scope in scopes for found in _in_scope(Place(file, scope))}
-
-
-@query
-def _in_scope(at: Place) -> list[SilentLoop]:
-    """The loops of one function that may evaluate."""
-    return list(_Finder(at).found())
+    return {found.loop: found for scope in scopes for found in _Finder(Place(file, scope)).found()}
 
 
 def confirmed(found: SilentLoop) -> Evaluation | None:
@@ -286,8 +269,7 @@ def confirmed(found: SilentLoop) -> Evaluation | None:
     wanted = asks.wanted_in(at)
     if wanted and asks.wanted_by(at, at.scope.statements_in(found.loop)):
         return None
-    asks_inside = _asks_for_gradients(found)
-    if asks_inside:
+    if asks_inside := _asks_for_gradients(found):
         return None
     most = Confidence.LOW if asks_inside is None else Confidence.HIGH if first.sure else Confidence.MEDIUM
     confidence = min(found.confidence, most)
@@ -314,8 +296,7 @@ def _gives_more(found: SilentLoop) -> bool:
 
 def _files_of_models(found: SilentLoop) -> list[FileIndex]:
     """The files with the forward passes that a loop runs, as far as they are known."""
-    forwards = (_forward(found.at, item.call) for item in found.calls)
-    return [forward[0] for forward in forwards if forward is not None]
+    return [forward.file for item in found.calls if (forward := _forward(found.at, item.call)) is not None]
 
 
 def _records_no_graph(at: Place, statement: Statement) -> bool:
@@ -418,8 +399,7 @@ def _risk(found: SilentLoop, whole: bool) -> str:
                 return RULE.texts["returned"]
     calls = [item.call for item in found.calls]
     forwards = filter(None, (_forward(at, call) for call in calls))
-    left = next(filter(None, map(left_by_forward, forwards)), "")
-    if left:
+    if left := next(filter(None, map(left_by_forward, forwards)), ""):
         return left
     if whole:
         calls += [call for call in at.scope.calls if dotted(call.func) in models]
@@ -461,13 +441,10 @@ class _Finder:
 
     def found(self) -> Iterator[SilentLoop]:
         """The loops that may evaluate."""
-        if self._no_grad.decorated(self._at):
+        scope = self._at.scope
+        if self._no_grad.decorated(self._at) or any(freezes(each, scope) for each in scope.statements):
             return
-        if any(freezes(statement, self._at.scope) for statement in self._at.scope.statements):
-            return
-        calls: dict[Loop, list[ModelCall]] = {}
-        for item in self._model_calls():
-            calls.setdefault(item.loop, []).append(item)
+        calls = gathered((item.loop, item) for item in self._model_calls())
         if calls and not self._no_grad.over_scope(self._at):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)
@@ -575,9 +552,8 @@ def _named_calls(at: Place) -> Iterator[Place]:
 def _is_called_otherwise(at: Place) -> bool:
     """Whether a function is imported elsewhere but not called by its name."""
     scope, project = at.scope, at.file.project
-    if scope.parent is not at.file.scopes.module or scope.owner is not None:
-        return False
-    if any(Callers.of(project).named(scope.name)):
+    is_inner = scope.parent is not at.file.scopes.module or scope.owner is not None
+    if is_inner or any(Callers.of(project).named(scope.name)):
         return False
     return any(file is not at.file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name))
 
@@ -617,9 +593,7 @@ def _under_eval(scope: Scope, loop: Loop) -> bool:
 
 def _evaluates_at(before: Sequence[Mode], at: Statement) -> bool:
     """Whether the last of the switches before a statement, in a block around it, is ``model.eval()``."""
-    if not before or before[-1].trains:
-        return False
-    return set(before[-1].statement.branches).issubset(at.branches)
+    return bool(before) and not before[-1].trains and set(before[-1].statement.branches).issubset(at.branches)
 
 
 def _modes_before(scope: Scope, at: Statement) -> list[Mode]:
@@ -706,14 +680,12 @@ def _fix(found: Evaluation, context: Context) -> Fix:
     if spelled is None:
         spelled, level, reason = Spelling("paddle.no_grad"), Level.DISPLAY, RULE.texts["name taken"]
     if decorated is not None:
-        row = found.at.scope.row
-        start = context.file.source.lines.line_start(row)
+        row, source = found.at.scope.row, context.file.source
+        start = source.lines.line_start(row)
         # without parentheses, every version of fluid accepts it
         decorator = f"@{decorated.name}" if found.is_fluid else f"@{decorated.name}()"
-        text = f"{indentation(context.file.source, row)}{decorator}{context.file.source.newline}"
-        return Fix(
-            f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, decorated.imports
-        )
+        edit = Edit(start, start, f"{indentation(source, row)}{decorator}{source.newline}")
+        return Fix(f"put `{decorator}` above the function", (edit,), level, reason, decorated.imports)
     title, edits = f"put the loop under `with {spelled.name}():`", tuple(_wrap(found, spelled, context))
     return spelled.trusted(Fix(title, edits, level, reason))
 
@@ -724,12 +696,10 @@ def _decorated(found: Evaluation, file: FileIndex) -> Spelling | None:
     A decorator is evaluated when the module is imported, maybe without Paddle.
     """
     node = found.at.scope.node
-    if not found.whole or not isinstance(node, ast.FunctionDef):
-        return None
-    if not _EASY.issuperset(map(dotted, node.decorator_list)):
-        return None
-    spelled = _spelling(found, node, file)
-    return spelled if spelled is not None and not spelled.doubt else None
+    if found.whole and isinstance(node, ast.FunctionDef) and _EASY.issuperset(map(dotted, node.decorator_list)):
+        spelled = _spelling(found, node, file)
+        return spelled if spelled is not None and not spelled.doubt else None
+    return None
 
 
 def _wrap(found: Evaluation, spelled: Spelling, context: Context) -> list[Edit]:

@@ -1,12 +1,14 @@
-"""PPF201 in a static graph: ``exe.run`` fetches at each step what is only needed now and then."""
+"""Static graphs: PPF201 for what ``exe.run`` fetches at each step, and PPF708 for models that should be one."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from perflint.catalogue import shipped
+from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence
 from perflint.flow.branches import Often
@@ -15,6 +17,7 @@ from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.rules.edits import only_calls
+from perflint.rules.entry_advice import above_training, models_in, outermost_loop, places_beside
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
@@ -226,3 +229,42 @@ def fetched_at_each_step(call: ast.Call, context: Context) -> None:
         names=names,
         there=f" at {found.path}:{found.row}" if found.path != context.file.path else "",
     )
+
+
+# PPF708: a model of many small operations whose training launches each of them from Python.
+
+NO_GRAPH = shipped()["PPF708"]
+_CONVERTED = ("to_static", "declarative", "TracedLayer", "ProgramTranslator", "dygraph_to_static", "cinn")
+"""What shows that static graphs were considered."""
+_WRAPS = ("DataParallel", "distributed_model", "group_sharded_parallel")
+
+
+def launches_from_python(entry: EntryPoint) -> bool:
+    """Whether a step runs attention, which takes many small operations, and nothing converts it to a static graph."""
+    return not speaks_of(entry, *_CONVERTED) and DeviceWork.ATTENTION in work_of(entry)
+
+
+_models = partial(models_in, is_worth=launches_from_python)
+
+
+@rule(NO_GRAPH.code, at=At.ANYWHERE, find=_models, claims=False, heeds_claims=False)
+def no_static_graph(entry: EntryPoint, context: Context) -> None:
+    """Report the model of a training step that Python runs operation by operation."""
+    name, obstacle = entry.models[0], _obstacle(entry)
+    line = f"{name} = {{paddle}}.jit.to_static({name})"
+    context.report(
+        NO_GRAPH.words(obstacle) if obstacle else above_training(entry, (line,), NO_GRAPH),
+        related=places_beside(entry),
+        confidence=Confidence.MEDIUM,
+        model=name,
+    )
+
+
+def _obstacle(entry: EntryPoint) -> str:
+    """The case in which the line cannot be inserted automatically; ``""`` if it can."""
+    if len(entry.models) > 1 or not entry.is_in_loop:
+        return "several"
+    if speaks_of(entry, *_WRAPS):
+        return "wrapped"
+    is_once_an_epoch = outermost_loop(entry) is entry.loop and "epoch" in entry.driver.name.lower()
+    return "again" if is_once_an_epoch else ""

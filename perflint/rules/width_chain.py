@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +14,7 @@ from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FunctionRun, Located, Place
-from perflint.query import query
+from perflint.query import gathered, query
 from perflint.syntax.names import Names, dotted, names_in, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
@@ -81,10 +80,8 @@ def misaligned(file: FileIndex) -> list[Misaligned]:
     An output width counts only if another layer of the class takes it: the last width of a model is its number of
     classes, which cannot be chosen. Grouped convolutions are not reported.
     """
-    groups: dict[str, list[LayerSize]] = defaultdict(list)
-    for scope in file.scopes.scopes:
-        for layer in layers_in(Place(file, scope)):
-            groups[layer.group].append(layer)
+    places = (Place(file, scope) for scope in file.scopes.scopes)
+    groups = gathered((layer.group, layer) for at in places for layer in layers_in(at))
     found: dict[ast.Call, Misaligned] = {}
     for layers in groups.values():
         for item in layers:
@@ -327,9 +324,7 @@ class Parts:
 
 def slots_of(chain: Chain) -> Iterator[ast.Constant]:
     """The numbers in the calls of some layers that are the width."""
-    for part in chain:
-        if part is not None:
-            yield from part.slots
+    return (slot for part in chain if part is not None for slot in part.slots)
 
 
 def layer_in(node: ast.expr) -> ast.expr:
@@ -440,8 +435,7 @@ def _after(part: WidthPart | None, value: _Value) -> _Value:
 
 def _holds(call: ast.Call, slots: Iterable[ast.Constant]) -> bool:
     """Whether a number of the layer itself is among those that change."""
-    own = arguments_of(call)
-    return any(slot is node for slot in slots for node in own)
+    return not set(slots).isdisjoint(arguments_of(call))
 
 
 # -- a class ---------------------------------------------------------------------------------------------------
@@ -545,8 +539,7 @@ class _Method:
             self._free(node.iter if isinstance(node, ast.For) else node.test, env)
             return self._loop(node, env)
         if isinstance(node, ast.With):
-            for item in node.items:
-                self._free(item.context_expr, env)
+            self._all_free((item.context_expr for item in node.items), env)
             return self._run(node.body, env)
         if isinstance(
             node, ast.Pass | ast.Assert | ast.Global | ast.Nonlocal | ast.Delete | ast.Import | ast.ImportFrom
@@ -697,9 +690,8 @@ class _Method:
         if isinstance(node, ast.stmt | ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
             # Names may have another meaning in there, so none may have the width anywhere.
             for item in walk(node):
-                if isinstance(item, ast.Name) and env.get(item.id, _Value.FREE) is not _Value.FREE:
-                    raise _LostError
-                if self._attribute(item) in self._with_width:
+                is_free = not isinstance(item, ast.Name) or env.get(item.id, _Value.FREE) is _Value.FREE
+                if not is_free or self._attribute(item) in self._with_width:
                     raise _LostError
             return
         for child in children(node):

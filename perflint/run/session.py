@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings, selected, with_waits
-from perflint.findings import Finding, by_place
+from perflint.findings import Finding, by_path, by_place
 from perflint.flow.evaluate import Env
 from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part, RevisedMemory
@@ -72,7 +72,8 @@ class Session:
         if before is None:
             return [finding for finding in self.settle() if finding.path == path]
         with engine.undisturbed():
-            return self._owner(path).edit(self._sources[path])
+            owner = next(kept for kept in self._kept if path in kept.sources)
+            return owner.edit(self._sources[path])
 
     @property
     def unparsed(self) -> list[str]:
@@ -121,9 +122,6 @@ class Session:
             for sources in split(self._sources).projects:
                 earlier = next((before[path].project for path in sources if path in before), None)
                 self._kept.append(_Kept(sources, self, earlier, edited))
-
-    def _owner(self, path: str) -> _Kept:
-        return next(kept for kept in self._kept if path in kept.sources)
 
 
 _Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
@@ -241,9 +239,7 @@ class _Kept:
         self._enter(self._findings([draft for drafts in self._drafts.values() for draft in drafts]))
 
     def _enter(self, findings: Iterable[Finding]) -> None:
-        self.found = {path: [] for path in self.sources}
-        for finding in findings:
-            self.found[finding.path].append(finding)
+        self.found = {**{path: [] for path in self.sources}, **by_path(findings)}
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from perflint.commands import failing_file
 from perflint.configuration.settings import Settings
-from perflint.findings import Checked, Finding, Level
+from perflint.findings import Checked, Finding, Level, by_path
 from perflint.fix.fixer import fix_all
 from perflint.inputs.projects import split
 from perflint.run import cache
@@ -191,9 +191,7 @@ class KeptFindings:
 
     def _enter(self, findings: Iterable[Finding]) -> None:
         self.is_behind = False
-        self.found = {}
-        for finding in findings:
-            self.found.setdefault(finding.path, []).append(finding)
+        self.found = by_path(findings)
 
     def _start_over(self, settings: Settings, edited: Collection[str] = ()) -> None:
         """After a failure, check the same files again without the one that a rule fails on."""

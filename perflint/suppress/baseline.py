@@ -11,14 +11,14 @@ import json
 import os
 import re
 import stat
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from perflint.files import plain_files
 from perflint.files.writing import write_whole
-from perflint.findings import Finding
+from perflint.findings import Finding, by_path
 from perflint.inputs.patterns import relative
 from perflint.text.source import Source, lines_of
 
@@ -147,10 +147,7 @@ class Baseline:
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
         """The entries for findings in renamed files, by the ``id`` of the finding."""
         known = {entry.path for entry in self.entries.values()}
-        by_new: dict[str, list[Finding]] = defaultdict(list)
-        for finding in findings:
-            if _place(finding.path, self.root) not in known:
-                by_new[finding.path].append(finding)
+        by_new = by_path(finding for finding in findings if _place(finding.path, self.root) not in known)
         gone = [path for path in sorted(known) if by_new and not _is_there(Path(self.root) / path)]
         found: dict[int, str] = {}
         if len(gone) * len(by_new) > _MOST_MOVES:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from perflint.query import gathered
 from perflint.syntax.names import dotted, imported_name
 from perflint.syntax.scopes import COMPREHENSIONS, FUNCTIONS, TRIES, Function, leaves
 from perflint.syntax.tree import children, walk
@@ -239,9 +240,7 @@ class AlwaysBound:
     def _bindings(self, scope: ast.AST) -> dict[str, list[ast.AST]]:
         """What binds or deletes names in a scope, by name: imports as statements, other things as they are."""
         if scope not in self._of:
-            found: dict[str, list[ast.AST]] = {}
-            for name, item in _bound_in(scope):
-                found.setdefault(name, []).append(item)
+            found = gathered(_bound_in(scope))
             for inner in self._reaching_out if isinstance(scope, (ast.Module, *FUNCTIONS)) else ():
                 self._add_outer(scope, inner, found)
             self._of[scope] = found

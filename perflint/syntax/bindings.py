@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from perflint.query import gathered
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement, once, own_parts
 from perflint.syntax.tree import children, walk
@@ -21,10 +22,8 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
     A flag that is first bound to a constant, and to its opposite under one test, stands for that test. A parameter that
     is bound to a constant under a test may still have the value that the caller passed (``if verbose: every = 1``).
     """
-    found: dict[str, list[Binding]] = {}
-    for statement in scope.statements:
-        for name, value in values_bound_by(statement.node):
-            found.setdefault(name, []).append(Binding(statement, value))
+    values = ((statement, *each) for statement in scope.statements for each in values_bound_by(statement.node))
+    found = gathered((name, Binding(statement, value)) for statement, name, value in values)
     defined = {name: _definition(bindings) for name, bindings in found.items()}
     return {
         name: value
@@ -151,11 +150,8 @@ def bound_in(body: Iterable[ast.stmt]) -> set[str]:
 @once
 def bindings_of(scope: Scope) -> dict[str, list[Statement]]:
     """The statements of a scope that assign to a name, in order, by the dotted name (``self.step`` too)."""
-    found: dict[str, list[Statement]] = {}
-    for statement in scope.statements:
-        for name in dict.fromkeys(bound_by(statement.node)):
-            found.setdefault(name, []).append(statement)
-    return found
+    names = ((dict.fromkeys(bound_by(statement.node)), statement) for statement in scope.statements)
+    return gathered((name, statement) for bound, statement in names for name in bound)
 
 
 @dataclass(frozen=True, eq=False)

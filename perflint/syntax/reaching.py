@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
+from perflint.query import gathered
 from perflint.syntax.bindings import Binding, bindings_of, names_and_values, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, once, own_parts
@@ -185,11 +186,7 @@ def _changed_by(item: ast.AST) -> Iterator[ast.expr]:
 @once
 def _bindings(scope: Scope) -> dict[str, list[Binding]]:
     """The bindings of each name of a scope, in the order of the statements."""
-    found: dict[str, list[Binding]] = {}
-    for statement in scope.statements:
-        for name, binding in _bound_by(statement).items():
-            found.setdefault(name, []).append(binding)
-    return found
+    return gathered(pair for statement in scope.statements for pair in _bound_by(statement).items())
 
 
 def _bound_by(statement: Statement) -> dict[str, Binding]:

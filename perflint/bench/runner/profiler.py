@@ -27,10 +27,8 @@ All others are charged as a whole: ``float(loss)`` calls ``numpy`` inside, but i
 """
 
 _PART_OF = {
-    watched_calls.FORWARD: (
-        watched_calls.EVALUATE,
-        watched_calls.BACKWARD,
-    ),  # a forward pass computed again to save memory
+    # a forward pass is computed again to save memory
+    watched_calls.FORWARD: (watched_calls.EVALUATE, watched_calls.BACKWARD),
     watched_calls.EVALUATE: (watched_calls.FORWARD, watched_calls.BACKWARD),
     watched_calls.SLEEP: (watched_calls.LOG,),  # a log call that waits for its server
     watched_calls.COLLECT: (watched_calls.LOG,),

@@ -191,23 +191,10 @@ def _loss(values: Any) -> Any:
     return None
 
 
-READER = "reader"
-FORWARD = "forward"
-BACKWARD = "backward"
-OPTIMIZER = "optimizer"
-READ = "read"
-SIZED = "sized"
-WAIT = "wait"
-COPY = "copy"
-SAVE = "save"
-LOG = "log"
-COLLECT = "collect"
-SLEEP = "sleep"
-EVALUATE = "evaluate"
-OTHER = "other"
-
-PHASES = (READER, FORWARD, BACKWARD, OPTIMIZER, READ, COPY, SAVE, LOG, OTHER)
+PHASES = ("reader", "forward", "backward", "optimizer", "read", "copy", "save", "log", "other")
 """The phases of a step.  Each moment of a step belongs to one of them."""
+READER, FORWARD, BACKWARD, OPTIMIZER, READ, COPY, SAVE, LOG, OTHER = PHASES
+SIZED, WAIT, COLLECT, SLEEP, EVALUATE = "sized", "wait", "collect", "sleep", "evaluate"
 
 PHASE_OF = {
     **{phase: phase for phase in PHASES},
