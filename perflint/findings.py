@@ -231,6 +231,7 @@ class StepVerdict:
         unknown: the calls that could not be followed, which may wait as well.
         needed: the waits for values that the host needs to go on, which stay.
         carried: copies of what the host computes from values that it reads: they go with these reads.
+        idle: the waits whose removal gains nothing, since the step waits right beside them anyway.
         launched: how many operations the step launches at least, 0 for few; ``loop``: that with most of them, if any.
     """
 
@@ -245,6 +246,7 @@ class StepVerdict:
     left_off: tuple[LeftOff, ...] = ()
     needed: tuple[Row, ...] = ()
     carried: tuple[Row, ...] = ()
+    idle: tuple[Row, ...] = ()
     launched: int = 0
     loop: Row | None = None
 

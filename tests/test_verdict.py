@@ -237,6 +237,29 @@ def test_nothing_is_worth_it_in_a_step_that_waits_inside_paddle_anyway() -> None
     assert "  Stays: 1 wait inside Paddle (GradScaler.step), at train.py:11" in rest
 
 
+def test_a_wait_that_gains_nothing_is_named() -> None:
+    text = """\
+import paddle
+import paddle.nn.functional as F
+
+
+def train(loader, model, optimizer, seen):
+    scaler = paddle.amp.GradScaler()
+    for x, y in loader:
+        with paddle.amp.auto_cast():
+            loss = F.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        seen.norm = x.grad.norm().item()
+        scaler.step(optimizer)
+        scaler.update()
+        seen.last = loss.item()
+"""
+    found = verdict(_trace(text))
+    assert [edit.rows for edit in found.plan] == [(("train.py", 14),)]
+    assert "  No gain: 1 wait right beside one that stays, at train.py:11" in list(verdict_lines(found, {}))
+    assert verdict_json(found, {})["no_gain"] == [{"path": "train.py", "row": 11}]
+
+
 def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
     text = dedent(
         """\

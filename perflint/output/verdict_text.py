@@ -94,6 +94,9 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         yield f"  {_if(each, names)}: first {_done(each.edit, names)}: at most {each.edit.most:.0%} of the step"
     for edit in verdict.rest:
         yield f"  Not worth it: {_done(edit, names)} (at most {edit.most:.0%})"
+    if verdict.idle:
+        waits = counted(len(verdict.idle), "wait")
+        yield f"  No gain: {waits} right beside one that stays, at {_places(verdict.idle, names)}"
     if verdict.carried:
         yield f"  Goes with reads: copying back what the host computes from them, at {_places(verdict.carried, names)}"
     if verdict.needed:
@@ -130,6 +133,7 @@ def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, An
         "not_worth_it": [_object(edit, names) for edit in verdict.rest],
         "inside_paddle": [_at(row, names) for row in verdict.inside],
         "needed": [_at(row, names) for row in verdict.needed],
+        "no_gain": [_at(row, names) for row in verdict.idle],
         "goes_with_reads": [_at(row, names) for row in verdict.carried],
         "not_followed": len(verdict.unknown),
     }

@@ -131,6 +131,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
         needed=_rows(step, needed),
         carried=_rows(step, carried) if gone else (),
         left_off=_left_off(step),
+        idle=_idle(step, gone, gone | carried | needed | step.inside_paddle),
         launched=launched if launched >= _MANY_LAUNCHES else 0,
         loop=loop,
     )
@@ -151,6 +152,12 @@ def _removable(step: ModelledStep, needed: frozenset[int]) -> tuple[frozenset[in
         return everything - back, back
     fewest = step.fewest([{frozenset([key]) for key in everything}])
     return frozenset(key for key in everything - back if step.pays_off(frozenset([key]), everything, fewest)), back
+
+
+def _idle(step: ModelledStep, gone: frozenset[int], known: frozenset[int]) -> tuple[Row, ...]:
+    """The rows of other waits than those that are known, if some are gone."""
+    told = _rows(step, known)
+    return tuple(row for row in _rows(step, step.waits - known) if row not in told) if gone else ()
 
 
 def _assumed(step: ModelledStep) -> Iterator[RunsOne]:
