@@ -142,8 +142,8 @@ class StepPlace:
 
 EDIT_KINDS = ("loading", "waits", "kernels")
 """What can be done about a step: workers for its loader, fewer waits, mixed precision."""
-ADVISED = ("evaluations", "others")
-"""What findings advise besides: to evaluate less often, and anything else."""
+ADVISED = ("evaluations", "in evaluations", "others")
+"""What findings advise besides: to evaluate less often, to evaluate in less time, and anything else."""
 _MUCH = 0.1
 """The least share of a step that is said to bound it."""
 

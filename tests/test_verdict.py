@@ -706,3 +706,34 @@ def test_workers_that_a_script_passes_count(
     assert bool(json.loads(capsys.readouterr().out)) is is_bound
     main(["step", "--isolated", str(tmp_path)])
     assert ("likely bound by loading" in capsys.readouterr().out) is is_bound
+
+
+@pytest.mark.parametrize(("line", "waits"), [("python train.py", 0), ("python train.py --use_amp", 1)])
+def test_amp_that_a_script_turns_on_is_part_of_the_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, waits: int
+) -> None:
+    text = """\
+import argparse
+
+import paddle
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--use_amp", action="store_true")
+args = parser.parse_args()
+scaler = paddle.amp.GradScaler()
+for x, y in loader:
+    with paddle.amp.auto_cast(enable=args.use_amp):
+        loss = model(x).mean()
+    if args.use_amp:
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+    else:
+        loss.backward()
+        optimizer.step()
+"""
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "run.sh").write_text(f"{line}\n", encoding="utf-8")
+    main(["step", "--isolated", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert said.count("Stays: 1 wait inside Paddle (GradScaler.step)") == waits
+    assert said.count("Assumes: `args.use_amp`") == 1 - waits

@@ -55,11 +55,12 @@ def with_advice(verdict: StepVerdict, findings: Iterable[tuple[Finding, Row]], n
         if impact.level > ImpactLevel.LOW and not impact.reason.startswith(events()["wait"].what):
             groups[finding.code, fix.message].append((finding, row))
     advised = [_advice(code, title, found) for (code, title), found in groups.items()]
-    often = [edit for edit in advised if edit.kind == "evaluations"]
-    others = [edit for edit in advised if edit.kind == "others"]
-    others = sorted(others, key=lambda edit: -edit.most if edit.most else -1.0)[:_MOST_ADVISED]
+    advised.sort(key=lambda edit: -edit.most if edit.most else -1.0)
+    often, inside, others = ([edit for edit in advised if edit.kind == kind][:_MOST_ADVISED] for kind in ADVISED)
     first = [edit for edit in verdict.plan if edit.is_large and edit.kind != "kernels"]
-    return replace(verdict, plan=(*often, *first, *others, *(edit for edit in verdict.plan if edit not in first)))
+    last = [edit for edit in verdict.plan if edit not in first]
+    plan = [*often, *inside, *first, *others, *last] if often else [*first, *others, *last, *inside]
+    return replace(verdict, plan=tuple(plan))
 
 
 def _event(code: str) -> str:
@@ -71,13 +72,13 @@ def _event(code: str) -> str:
 def _advice(code: str, title: str, found: list[tuple[Finding, Row]]) -> StepEdit:
     """What some findings of one rule advise; ``usual`` and ``most`` are 0 if no time says what it costs a step."""
     impacts = [finding.impact for finding, _ in found if finding.impact is not None]
-    cost, once = max(impact.milliseconds for impact in impacts), events()[_event(code)].milliseconds
-    is_often = _event(code) == "evaluation" and cost > 0
-    cost = 0.0 if shipped()[code].phase == ("evaluate",) and not is_often else cost
-    most = cost / ((_STEP_MS if once >= _LONG_MS else _SHORT_MS) + cost)
-    reason = impacts[0].reason if is_often else impacts[0].reason.partition(" at each step")[0]
+    cost, event = max(impact.milliseconds for impact in impacts), events()[_event(code)]
+    kind = ADVISED[0 if event.name == "evaluation" and cost else 1 if shipped()[code].phase == ("evaluate",) else 2]
+    cost = 0.0 if kind == ADVISED[1] else cost
+    most = cost / ((_STEP_MS if event.milliseconds >= _LONG_MS else _SHORT_MS) + cost)
+    reason = impacts[0].reason if kind == ADVISED[0] else event.what
     rows = tuple(dict.fromkeys(row for _, row in found))
-    return StepEdit(ADVISED[not is_often], rows, cost / (_STEP_MS + cost), most, cost, title=title, reason=reason)
+    return StepEdit(kind, rows, cost / (_STEP_MS + cost), most, cost, title=title, reason=reason)
 
 
 def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[str]:
@@ -155,7 +156,7 @@ def _sentence(verdict: StepVerdict, names: Mapping[str, str]) -> str:
         loop = f", most of them in the loop at {_places([verdict.loop], names)}" if verdict.loop is not None else ""
         launches = _BOUND["launches"].format(launched=verdict.launched // 100 * 100, loop=loop)
         said = f"{launches}; {said}" if said else launches
-    if also := [edit.reason for edit in advised if edit.kind == "others" and (edit.is_large or not edit.most)]:
+    if also := [edit.reason for edit in advised if edit.kind != "evaluations" and (edit.is_large or not edit.most)]:
         said = f"{said}; also worth an edit: {' and '.join(also)}" if said else f"worth an edit: {' and '.join(also)}"
     if often := next((edit.reason for edit in advised if edit.kind == "evaluations"), ""):
         said = f"{often} may cost most" + (f"; in the step, {said}" if said else "")
