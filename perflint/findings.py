@@ -144,6 +144,10 @@ class StepPlace:
 
 EDIT_KINDS = ("loading", "waits", "kernels")
 """What can be done about a step: workers for its loader, fewer waits, mixed precision."""
+ADVISED = ("evaluations", "in evaluations", "others")
+"""What findings advise besides: to evaluate less often, to evaluate in less time, and anything else."""
+_MUCH = 0.1
+"""The least share of a step that is said to bound it."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,8 @@ class StepEdit:
         most: the same for the training that gains most.
         milliseconds: what that is.
         switch: what leaves mixed precision off: ``--amp``, ``amp: False``.
+        repeated: those of the rows that are in loops of unknown length.
+        title: what a finding advises to do, and ``reason``: what it costs, in words; the kind is then one of `ADVISED`.
     """
 
     kind: str
@@ -165,6 +171,14 @@ class StepEdit:
     most: float
     milliseconds: float
     switch: str = ""
+    title: str = ""
+    reason: str = ""
+    repeated: tuple[Row, ...] = ()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it brings much of the step, at most."""
+        return self.most >= _MUCH
 
 
 @dataclass(frozen=True)
@@ -219,6 +233,8 @@ class StepVerdict:
         unknown: the calls that could not be followed, which may wait as well.
         needed: the waits for values that the host needs to go on, which stay.
         carried: copies of what the host computes from values that it reads: they go with these reads.
+        idle: the waits whose removal gains nothing, since the step waits right beside them anyway.
+        launched: how many operations the step launches at least, 0 for few; ``loop``: that with most of them, if any.
     """
 
     plan: tuple[StepEdit, ...]
@@ -232,6 +248,9 @@ class StepVerdict:
     left_off: tuple[LeftOff, ...] = ()
     needed: tuple[Row, ...] = ()
     carried: tuple[Row, ...] = ()
+    idle: tuple[Row, ...] = ()
+    launched: int = 0
+    loop: Row | None = None
 
     @property
     def edits(self) -> tuple[StepEdit, ...]:

@@ -326,7 +326,8 @@ def made_up(**changes: object) -> bytes:
 
 def made_up_step(kind: str) -> bytes:
     """An entry without findings, in which a step has an edit of some kind."""
-    verdict = [[[kind, [["train.py", 6]], 0.1, 0.2, 1.0, ""]], [], [], 1, [], [], [], [], [], [], []]
+    edit = [kind, [["train.py", 6]], 0.1, 0.2, 1.0, "", "", "", []]
+    verdict = [[edit], [], [], 1, [], [], [], [], [], [], [], [], 0, None]
     return with_digest(json.dumps({"roots": {}, "checked": [[], [[["train.py", 5, ""], [], verdict]]]}))
 
 

@@ -158,6 +158,82 @@ def test_a_default_counts_if_something_calls_the_function() -> None:
     assert "`amp=False` (line 11)" in message
 
 
+SAMPLING = """\
+import paddle
+import net
+
+
+def main(model):
+    model.{mode}()
+    with paddle.amp.auto_cast():
+        model.predict()
+"""
+
+
+@pytest.mark.parametrize(("mode", "found"), [("eval", 1), ("train", 0)])
+def test_amp_of_a_function_that_only_evaluates_is_not_that_of_the_training(mode: str, found: int) -> None:
+    """Of a program that imports what the training imports, too."""
+    net = "import paddle\nfrom train import net\n"
+    assert len(said({"train.py": OPTIONS + PLAIN, "net.py": net, "speak.py": SAMPLING.format(mode=mode)})) == found
+
+
+SHARED = """\
+class Loop:
+    def run(self, loader):
+        for batch in loader:
+            self.step(batch)
+"""
+OWN_STEP = """\
+import paddle
+from paddle import nn
+from loop import Loop
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = {layer}
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class {name}Loop(Loop):
+    def __init__(self, optimizer):
+        self.net = Net()
+        self.optimizer = optimizer
+
+    def step(self, batch):
+        out = self.net(batch)
+        loss = out.mean()
+        loss.backward()
+        self.optimizer.step()
+"""
+
+
+def test_of_programs_that_share_a_loop_a_wide_model_is_reported() -> None:
+    narrow = OWN_STEP.format(name="Narrow", layer="nn.Conv2D(8, 16, 3)")
+    wide = OWN_STEP.format(name="Wide", layer="nn.Conv2D(64, 512, 3)")
+    (finding,) = check({"loop.py": SHARED, "a_narrow.py": narrow, "b_wide.py": wide}, "PPF301")
+    assert finding.path == "b_wide.py"
+    assert "a_narrow.py" in {place.path for place in finding.related if place.message == "a step like it"}
+    assert check({"loop.py": SHARED, "a_narrow.py": narrow}, "PPF301") == []
+
+
+@pytest.mark.parametrize(
+    ("layer", "arguments"),
+    [
+        ("nn.Conv3D(64, 512, 3)", 'dtype="bfloat16", custom_white_list={"conv3d"}'),
+        ("nn.Conv2D(64, 512, 3)", 'dtype="bfloat16"'),
+        ("nn.Conv3D(8, 16, 3)", None),
+        ("nn.Conv3DTranspose(64, 512, 3)", None),
+    ],
+)
+def test_three_dimensional_convolutions_have_to_be_named(layer: str, arguments: str | None) -> None:
+    messages = said({"loop.py": SHARED, "own.py": OWN_STEP.format(name="Own", layer=layer)})
+    assert [f"`paddle.amp.auto_cast({arguments})`" in each for each in messages] == ([True] if arguments else [])
+
+
 def test_programs_count_each_and_variants_next_to_one_do_not() -> None:
     one = OPTIONS + PLAIN
     apart = {"a/train.py": one, "b/train.py": one}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, ImpactLevel, StepEdit, StepPlace, StepVerdict
 from perflint.flow.resolving import opened
 from perflint.inputs.input_files import read_inputs
-from perflint.output.verdict_text import unseen, verdict_json, verdict_lines
+from perflint.output.verdict_text import unseen, verdict_json, verdict_lines, with_advice
 from perflint.text.source import Source
 from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
@@ -233,6 +235,29 @@ def test_nothing_is_worth_it_in_a_step_that_waits_inside_paddle_anyway() -> None
     (sentence, *rest) = verdict_lines(found, {})
     assert sentence == "Verdict: nothing here is worth your time, as far as the source shows."
     assert "  Stays: 1 wait inside Paddle (GradScaler.step), at train.py:11" in rest
+
+
+def test_a_wait_that_gains_nothing_is_named() -> None:
+    text = """\
+import paddle
+import paddle.nn.functional as F
+
+
+def train(loader, model, optimizer, seen):
+    scaler = paddle.amp.GradScaler()
+    for x, y in loader:
+        with paddle.amp.auto_cast():
+            loss = F.cross_entropy(model(x), y)
+        scaler.scale(loss).backward()
+        seen.norm = x.grad.norm().item()
+        scaler.step(optimizer)
+        scaler.update()
+        seen.last = loss.item()
+"""
+    found = verdict(_trace(text))
+    assert [edit.rows for edit in found.plan] == [(("train.py", 14),)]
+    assert "  No gain: 1 wait right beside one that stays, at train.py:11" in list(verdict_lines(found, {}))
+    assert verdict_json(found, {})["no_gain"] == [{"path": "train.py", "row": 11}]
 
 
 def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
@@ -496,3 +521,219 @@ def test_a_scaler_waits_for_nothing_where_amp_is_left_off(tmp_path: Path, value:
     (trace,) = traces(opened({path: Source(path, text)}, Settings(inputs=read_inputs([path], tmp_path))))
     step = modelled(trace)
     assert [step.events[key].event.row for key in sorted(step.waits)] == ([16, 22] if waits else [22])
+
+
+def _said(text: str, *codes: str) -> list[str]:
+    """The verdict about the step of a program, with what its findings advise."""
+    trace = _trace(text)
+    found = [(each, (each.path, text.count("\n", 0, each.start) + 1)) for each in check(text, *codes)]
+    return list(verdict_lines(with_advice(verdict(trace), found, {}), {}))
+
+
+EVALUATED = """\
+import paddle
+import paddle.nn.functional as F
+
+
+@paddle.no_grad()
+def evaluate(model, dev_loader):
+    for x, y in dev_loader:
+        model(x)
+
+
+def train(loader, dev_loader, model, optimizer):
+    with paddle.amp.auto_cast():
+        for step, (x, y) in enumerate(loader):
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+            if step % {every} == 0:
+                evaluate(model, dev_loader)
+"""
+
+
+def test_an_evaluation_that_runs_often_comes_first() -> None:
+    sentence, row, *_ = _said(EVALUATED.format(every=100), "PPF603")
+    assert sentence == "Verdict: an evaluation that training waits for every 100 steps may cost most."
+    assert row.startswith("  1. evaluate less often, or with larger batches, at train.py:19: about 23% of the time if ")
+    rare = _said(EVALUATED.format(every=5000), "PPF603")
+    assert rare[0] == "Verdict: nothing here is worth your time, as far as the source shows."
+
+
+def test_how_long_an_evaluation_takes_only_a_run_shows() -> None:
+    edit = StepEdit("evaluations", (("train.py", 19),), 0.2, 0.8, 30.0, title="evaluate less often")
+    assert unseen([StepVerdict((edit,), (), (), 0, (), ())]).startswith("How long an evaluation takes, what a sample ")
+
+
+def test_what_the_plan_says_by_itself_is_not_advised_again() -> None:
+    text = LOADED.format(workers="")
+    assert not [line for line in _said(text, "PPF101", "PPF201", "PPF202", "PPF301") if "worth an edit" in line]
+    kinds = [edit.kind for edit in with_advice(verdict(_trace(text)), [], {}).plan]
+    assert kinds == ["loading", "waits", "kernels"]
+
+
+DECODED = """
+
+class Decoder(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = paddle.nn.GRUCell(64, 64)
+
+    def forward(self, x):
+        states = paddle.zeros([x.shape[0], x.shape[1], 64])
+        state = paddle.zeros([x.shape[0], 64])
+        for step in range(x.shape[1]):
+            state, _ = self.cell(x[:, step], state)
+            states[:, step] = state
+        return states
+
+
+train(photos, Decoder(), optimizer)
+"""
+
+
+def test_other_advice_stands_between_what_is_large_and_mixed_precision() -> None:
+    sentence, *rows = _said(LOADED.format(workers="") + DECODED, "PPF912")
+    assert "; also worth an edit: a copy of the whole gradient, for each part that a loop writes" in sentence
+    assert [row.split(":")[0] for row in rows if "collect the parts in a list" in row] == [
+        "  3. then collect the parts in a list, and `paddle.stack` or `paddle.concat` them after the loop, at train.py"
+    ]
+
+
+def test_a_loader_that_costs_little_does_not_bound_a_step() -> None:
+    little = StepEdit("loading", (("data.py", 1),), 0.01, 0.02, 20.0)
+    (first, *_) = verdict_lines(StepVerdict((little,), (), (), 0, (), ()), {})
+    assert first == (
+        "Verdict: a thread of the training process loads the batches, at a cost of at most 2% of the step."
+    )
+
+
+def test_what_brings_little_comes_behind_mixed_precision() -> None:
+    text = LOADED.format(workers=", num_workers=4").replace("print(loss.item())", "pass")
+    text = text.replace("        loss =", "        seen = bool(x.sum() > 0)\n        loss =")
+    found = verdict(_trace(text))
+    assert [edit.kind for edit in found.plan] == ["kernels", "waits"]
+    assert not found.plan[1].is_large
+
+
+def test_waits_in_loops_of_unknown_length_have_no_upper_bound() -> None:
+    known, unknown = (
+        _said(in_step(f"loss.backward()\nfor part in {over}:\n    kept.append(part.item())\nkept.append(loss.item())"))
+        for over in ("[x, y, x]", "x")
+    )
+    assert "at most" in known[1] and "passes" not in known[1]
+    assert "remove the waits in loops at train.py:14, and those at train.py:15: at most " in unknown[1]
+    assert unknown[1].endswith(" with 8 passes of each loop, and more with more")
+
+
+def test_a_step_of_very_many_operations_is_bound_by_them() -> None:
+    loop = (
+        "for turn in range({times}):\n" + "".join(f"    x = F.relu(x + {n})\n" for n in range(30)) + "loss.backward()"
+    )
+    many, few = (_said(in_step(loop.format(times=times)))[0] for times in (90, 3))
+    assert "likely bound by its operations, at least 2,700, most of them in the loop at train.py:12" in many
+    assert "operations" not in few
+
+
+@pytest.mark.parametrize(("name", "rows"), [("InferModel", [8]), ("OtherModel", [14])])
+def test_a_class_that_only_predicts_does_not_count_beside_one_that_trains(name: str, rows: list[int]) -> None:
+    text = f"""\
+import paddle
+from paddle import nn
+
+
+class Model(nn.Layer):
+    def forward(self, x):
+        x = x + 1
+        return x * float(x.max())
+
+
+class {name}(nn.Layer):
+    def forward(self, x):
+        low = x.min()
+        return x * float(low) * float(x.max()) * float(x.mean())
+
+
+def train(loader, optimizer, quick):
+    model = {name}() if quick else Model()
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+"""
+    assert sorted(set(_waits(text))) == rows
+
+
+@pytest.mark.parametrize(
+    ("test", "rows"), [("x[0] in [1, 2]", [13]), ("x[0] not in (1, 2)", [13]), ("3 in args.all", []), ("x != None", [])]
+)
+def test_a_tensor_that_is_looked_up_in_a_list_is_read(test: str, rows: list[int]) -> None:
+    assert _waits(in_step(f"loss.backward()\nif {test}:\n    pass")) == rows
+
+
+OPTION = """\
+import argparse
+
+import paddle.nn.functional as F
+from paddle.io import DataLoader
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--num_workers", type=int, default=0)
+args = parser.parse_args()
+for x, y in DataLoader(data, batch_size=8, shuffle=True, num_workers=args.num_workers):
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "is_bound"),
+    [
+        ("python train.py --num_workers 6", False),
+        ("python train.py --num_workers 0", True),
+        ("python train.py --epochs 6", True),
+        ("python other.py --num_workers 6", True),
+    ],
+)
+def test_workers_that_a_script_passes_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, is_bound: bool
+) -> None:
+    (tmp_path / "train.py").write_text(OPTION, encoding="utf-8")
+    (tmp_path / "run.sh").write_text(f"{line}\n", encoding="utf-8")
+    main(["check", "--no-cache", "--isolated", "--select", "PPF101", "--output-format", "json", str(tmp_path)])
+    assert bool(json.loads(capsys.readouterr().out)) is is_bound
+    main(["step", "--isolated", str(tmp_path)])
+    assert ("likely bound by loading" in capsys.readouterr().out) is is_bound
+
+
+@pytest.mark.parametrize(("line", "waits"), [("python train.py", 0), ("python train.py --use_amp", 1)])
+def test_amp_that_a_script_turns_on_is_part_of_the_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, waits: int
+) -> None:
+    text = """\
+import argparse
+
+import paddle
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--use_amp", action="store_true")
+args = parser.parse_args()
+scaler = paddle.amp.GradScaler()
+for x, y in loader:
+    with paddle.amp.auto_cast(enable=args.use_amp):
+        loss = model(x).mean()
+    if args.use_amp:
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+    else:
+        loss.backward()
+        optimizer.step()
+"""
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    (tmp_path / "run.sh").write_text(f"{line}\n", encoding="utf-8")
+    main(["step", "--isolated", str(tmp_path)])
+    said = capsys.readouterr().out
+    assert said.count("Stays: 1 wait inside Paddle (GradScaler.step)") == waits
+    assert said.count("Assumes: `args.use_amp`") == 1 - waits

@@ -207,8 +207,9 @@ def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
 
 
 def _one_of(group: list[EntryPoint]) -> EntryPoint:
-    first, *rest = group
-    others = tuple((other.file, other.call) for other in rest)
+    """The first one of a group whose model is not narrow, or else the first one, with the others."""
+    first = next((each for each in group if len(group) > 1 and not is_narrow(each)), group[0])
+    others = tuple((other.file, other.call) for other in group if other is not first)
     return replace(first, others=others)
 
 
@@ -392,7 +393,9 @@ class DeviceWork(Enum):
     """Layers that take time on the device."""
 
     CONVOLUTIONS = "convolutions"
-    OTHER_CONVOLUTIONS = "3-D and transposed convolutions"
+    VOLUMES = "3-D convolutions"
+    """``auto_cast`` runs them in half precision only if its ``custom_white_list`` names them."""
+    OTHER_CONVOLUTIONS = "transposed convolutions"
     """Those that ``auto_cast`` leaves in float32, since its white list only has ``conv2d``."""
     ATTENTION = "attention"
     PRODUCTS = "wide linear layers"
@@ -400,13 +403,21 @@ class DeviceWork(Enum):
     """Paddle computes them by ``conv2d``."""
 
 
-_BY_CHANNELS = frozenset({DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.OTHER_CONVOLUTIONS})
-"""Work that only fills a device if the layers are wide."""
-_CONVOLUTIONS = spellings(["paddle.nn.Conv2D"])
-_SEQUENCES = spellings(["paddle.nn.Conv1D"])
-_OTHER_CONVOLUTIONS = spellings(
-    f"paddle.nn.{name}" for name in ("Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SubmConv3D")
+_BY_CHANNELS = frozenset(
+    {DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.VOLUMES, DeviceWork.OTHER_CONVOLUTIONS}
 )
+"""Work that only fills a device if the layers are wide."""
+_OF_LAYERS = {
+    DeviceWork.CONVOLUTIONS: spellings(["paddle.nn.Conv2D"]),
+    DeviceWork.SEQUENCES: spellings(["paddle.nn.Conv1D"]),
+    DeviceWork.VOLUMES: spellings(["paddle.nn.Conv3D"]),
+    DeviceWork.OTHER_CONVOLUTIONS: spellings(
+        f"paddle.nn.{name}" for name in ("Conv2DTranspose", "Conv3DTranspose", "SubmConv3D")
+    ),
+}
+"""The layers of each kind of convolution."""
+_CAST = _OF_LAYERS[DeviceWork.CONVOLUTIONS] | _OF_LAYERS[DeviceWork.SEQUENCES] | _OF_LAYERS[DeviceWork.VOLUMES]
+_NOT_CAST = {DeviceWork.VOLUMES, DeviceWork.OTHER_CONVOLUTIONS}
 _ATTENTION = spellings(
     f"paddle.nn.{name}"
     for name in ("MultiHeadAttention", "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
@@ -447,7 +458,7 @@ def _has_wide(file: FileIndex) -> bool:
             name = file.names.resolve(dotted(call.func) or "")
             if _VISION.match(name):
                 return True
-            if name in _CONVOLUTIONS | _SEQUENCES and _is_wide(call, 1, "out_channels", _MANY_CHANNELS):
+            if name in _CAST and _is_wide(call, 1, "out_channels", _MANY_CHANNELS):
                 width = argument_of(call, "out_channels", 1)
                 values = Constants.of(file.project).possible(width, Place(file, scope)) if width is not None else ()
                 if any(not isinstance(each.value, int) or each.value >= _MANY_CHANNELS for each in values or OPEN):
@@ -461,7 +472,7 @@ def runs_wide_layers(network: ast.expr, at: Place) -> bool:
         found = Modules.of(at.file.project).class_named(source.qualified)
         if _VISION.match(source.qualified):
             return True
-        if found is not None and _work_in(found[0]) - {DeviceWork.OTHER_CONVOLUTIONS}:
+        if found is not None and _work_in(found[0]) - _NOT_CAST:
             return not _work_in(found[0]) <= _BY_CHANNELS or _has_wide(found[0])
     return False
 
@@ -518,11 +529,9 @@ def _work_in(file: FileIndex) -> frozenset[DeviceWork]:
 
 def _work(at: Place, call: ast.Call) -> DeviceWork | None:
     name = at.file.names.resolve(dotted(call.func) or "")
-    if name in _CONVOLUTIONS | _OTHER_CONVOLUTIONS:
-        work = DeviceWork.CONVOLUTIONS if name in _CONVOLUTIONS else DeviceWork.OTHER_CONVOLUTIONS
+    work = next((work for work, names in _OF_LAYERS.items() if name in names), None)
+    if work is not None:
         return work if _is_wide(call, 1, "out_channels", _CHANNELS) else None
-    if name in _SEQUENCES:
-        return DeviceWork.SEQUENCES if _is_wide(call, 1, "out_channels", _CHANNELS) else None
     if name in _ATTENTION or (_LANGUAGE.match(name) and not _NO_LAYERS.search(name)):
         return DeviceWork.ATTENTION
     if _VISION.match(name):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from perflint.facts import amp
+from perflint.facts.gradient_graphs import modes_in
 from perflint.facts.programs import files_with
 from perflint.flow.branches import tests_within
 from perflint.flow.calls import CallGraph, Certainty
@@ -116,7 +117,9 @@ def _does_another_step(scope: Scope) -> bool:
     """Whether a function evaluates, or does a backward pass itself: AMP there is for its own step alone."""
     if isinstance(scope.node, ast.Module):
         return False
-    return is_no_training(scope.name) or any(terminal(call) == "backward" for call in scope.calls)
+    modes = [mode.trains for mode in modes_in(scope)]
+    evaluates = is_no_training(scope.name) or (bool(modes) and not any(modes) and not trains(scope.name))
+    return evaluates or any(terminal(call) == "backward" for call in scope.calls)
 
 
 @query

@@ -265,13 +265,17 @@ def usual_arm(at: Place, node: ast.If) -> int | None:
 
 
 def _is_of_files(step: OriginStep, at: Place) -> bool:
-    """Whether a fallback may give way to an entry of a configuration file; of those about AMP, whether one is on."""
-    if step.origin is not ValueOrigin.FALLBACK:
+    """Whether an entry of a configuration file may replace a fallback; about AMP, only one that is on.
+
+    An option of AMP is not off either if a script passes it.
+    """
+    if step.origin not in (ValueOrigin.FALLBACK, ValueOrigin.OPTION):
         return False
+    is_option = step.origin is ValueOrigin.OPTION
     if not is_about_amp(step.name):
-        return True
+        return not is_option
     rows = amp_settings(at.file.path, step.name, at.file.project.inputs)
-    return any(row.is_on and not row.is_passed for _, row in rows)
+    return any(row.is_on and row.is_passed is is_option for _, row in rows)
 
 
 def _tested(test: ast.expr) -> ast.expr:

@@ -43,7 +43,7 @@ from perflint.paddle import call_results, tensor_methods
 from perflint.paddle.call_results import COMBINING, LISTING
 from perflint.paddle.tensor_methods import READ_METHODS, may_have
 from perflint.syntax.names import dotted, name_pattern, names_in
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import is_literal, string_of
 from perflint.syntax.vocabulary import means_layer, means_loader
 
 Env = Mapping[str, Kind]
@@ -188,8 +188,8 @@ class Evaluator:
     def _compare(self, node: ast.Compare) -> Kind:
         if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
             return HOST
-        if any(string_of(part) is not None for part in (node.left, *node.comparators)):
-            return HOST  # no tensor is compared with a text
+        if any(string_of(part) is not None or is_literal(part, None) for part in (node.left, *node.comparators)):
+            return HOST  # no tensor is compared with a text, and the result of a comparison with None is a ``bool``
         kinds = [self.kind(node.left), *map(self.kind, node.comparators)]
         if any(kind.is_tensor for kind in kinds):
             return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor), truth=True)

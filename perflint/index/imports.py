@@ -54,14 +54,26 @@ class Imports(Part):
 
     @query(cycle=False)
     def fails(self, file: FileIndex) -> bool:
-        """Whether the import of a file certainly fails: it takes a name from a file beside it that has no such name."""
+        """Whether the import of a file certainly fails.
+
+        It takes a name from a file beside it that has no such name, or a module from one that is no package.
+        """
         for node in file.tree.body:
+            if isinstance(node, ast.ImportFrom) and not node.level and self._is_no_package(file, node.module or ""):
+                return True
             target = self._beside(file, node) if isinstance(node, ast.ImportFrom) else None
             if target is None or not isinstance(node, ast.ImportFrom):
                 continue
             if self.fails(target) or any(self._lacks(target, alias.name) for alias in node.names):
                 return True
         return False
+
+    def _is_no_package(self, file: FileIndex, module: str) -> bool:
+        """Whether ``a`` of ``a.b`` is a file in the same folder or one above it, and nothing is ``a/b.py``."""
+        modules, (first, *rest) = self._project.modules, module.split(".")
+        above = (modules.get((*file.parts[:depth], first)) for depth in range(len(file.parts)))
+        is_plain = bool(rest) and any(each is not None and not each.is_package for each in above)
+        return is_plain and not any(parts[-1 - len(rest) :] == (first, *rest) for parts in modules)
 
     def _beside(self, file: FileIndex, node: ast.ImportFrom) -> FileIndex | None:
         """The file that a statement imports from, if it is in the same folder or named relative to it."""

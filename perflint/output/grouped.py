@@ -21,7 +21,7 @@ from perflint.findings import HOST_READ, Finding, StepPlace, StepReport
 from perflint.output.concise import mark_of
 from perflint.output.full import NARROWEST, header
 from perflint.output.report import Report, facts, json_text
-from perflint.output.verdict_text import unseen, verdict_lines
+from perflint.output.verdict_text import unseen, verdict_lines, with_advice
 from perflint.query import gathered
 from perflint.text.visible import counted, listed, visible_line, visible_path
 
@@ -68,7 +68,6 @@ def render_steps(
         render_group: writes the findings of a step.
         is_whole: whether a report with many findings shows all of them, too.
     """
-    said = {each.place: each for each in report.steps if each.verdict.gain > 0}
     placed = [(finding.step, finding) for finding in report.findings]
     groups = gathered((step, finding) for step, finding in placed if step is not None and step.row)
     no_loop = [finding for step, finding in placed if step is not None and not step.row]
@@ -77,6 +76,8 @@ def render_steps(
         yield from render_group(report)
         return
     known = {place: sorted(found, key=_least_gain_last) for place, found in groups.items()}
+    advised = (_advised(report, each, known.get(each.place, [])) for each in report.steps)
+    said = {each.place: each for each in advised if each.verdict.plan}
     places = sorted(known, key=lambda place: _rank(place, said, known[place]))
     is_short = not is_whole and len(report.findings) > _MOST_IN_FULL
     copies = _copies(report, places, known) if is_short else {place: [] for place in places}
@@ -99,6 +100,13 @@ def render_steps(
         yield _wrapped(report, unknown)
     if is_short:
         yield _wrapped(report, "All of them, with code and edits: name a file, or add --group-by step.")
+
+
+def _advised(report: Report, said: StepReport, findings: list[Finding]) -> StepReport:
+    """What is said of a step, with what its findings advise."""
+    rows = (report.lines(each.path).position(each.start)[0] for each in findings)
+    found = [(each, (each.path, row)) for each, row in zip(findings, rows, strict=True)]
+    return replace(said, verdict=with_advice(said.verdict, found, report.names))
 
 
 def _rank(place: StepPlace, said: Mapping[StepPlace, StepReport], findings: list[Finding]) -> tuple[object, ...]:

@@ -379,7 +379,7 @@ _SCALED = ("MultiScale", "multi_scale", "multiscale", "BatchRandomResize", "rand
 """Names in a step that changes the size of whole batches."""
 _LINES = ("if {paddle}.is_compiled_with_cuda():", '    {paddle}.set_flags({{"FLAGS_cudnn_exhaustive_search": True}})')
 """The rows above the training: a CPU build does not have the flag."""
-_BY_CUDNN = {DeviceWork.CONVOLUTIONS, DeviceWork.OTHER_CONVOLUTIONS}
+_BY_CUDNN = {DeviceWork.CONVOLUTIONS, DeviceWork.VOLUMES, DeviceWork.OTHER_CONVOLUTIONS}
 
 
 def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:

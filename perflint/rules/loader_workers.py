@@ -36,6 +36,7 @@ from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, terminal
 from perflint.syntax.tree import string_of
+from perflint.trace.loading import is_passed
 
 # Finds where the number of a loader's workers comes from: the zeros among its possible values.
 
@@ -70,7 +71,7 @@ def _zeros(values: Found, name: str, loader: Located) -> Iterator[WorkerOrigin]:
         if value.value is Special.LEFT_OUT and isinstance(value.node, ast.Call):
             names = _names(calls, value.node, value.place)
             yield WorkerOrigin(value.place.file, value.node, "missing", calls, name, names)
-        elif is_zero(value.node) and type(value.value) is int:
+        elif is_zero(value.node) and type(value.value) is int and not is_passed(value):
             yield from _written(value.node, value.place, value.steps, calls)
 
 

@@ -9,7 +9,15 @@ from dataclasses import replace
 
 from perflint.catalogue import shipped
 from perflint.facts.amp import amp_calls
-from perflint.facts.entry_points import EntryPoint, dotted_loss, is_left_out, program_entries, runs_wide_layers
+from perflint.facts.entry_points import (
+    DeviceWork,
+    EntryPoint,
+    dotted_loss,
+    is_left_out,
+    program_entries,
+    runs_wide_layers,
+    work_of,
+)
 from perflint.facts.float32 import AmpSwitch, float32_of
 from perflint.facts.loaders import LOADER
 from perflint.findings import Confidence, Fix, Level, Related
@@ -37,7 +45,7 @@ from perflint.trace.verdict import gains_from_amp, verdict
 
 RULE = shipped()["PPF301"]
 _PADDLE = "2.3"
-"""The first Paddle whose ``auto_cast`` takes ``dtype``."""
+"""The first Paddle whose ``auto_cast`` takes ``dtype``, and whose ``amp_configs`` may be a text."""
 _MANY = 4
 """From so many waits a step on, the device may be done before the host gives it more to do."""
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
@@ -101,6 +109,7 @@ def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
         event="float32 step that waits" if waits else "",
         model=model_of(entry) if entry.is_alone else "the model",
         at=context.where(entry.file.path, entry.file.row(entry.call)),
+        cast=_arguments(entry),
         scaler=_scaler(entry),
         switch=_named(switch, context) if switch is not None else "",
         first=waits,
@@ -114,7 +123,8 @@ def _named(switch: AmpSwitch, context: Context) -> str:
 
 def _waits(entry: EntryPoint, context: Context) -> str:
     """What has to be mended first, since the device waits for it, as a sentence; ``""`` if nothing is known to."""
-    plan = verdict(of_loop(Place(entry.driven_from, entry.driver), entry.loop)).plan
+    whole = verdict(of_loop(Place(entry.driven_from, entry.driver), entry.loop)).plan
+    plan = [edit for edit in whole if edit.is_large or edit.repeated]
     loading = next((edit for edit in plan if edit.kind == "loading"), None)
     if loading is not None:
         rows = " and ".join(context.where(path, row) for path, row in loading.rows)
@@ -123,6 +133,12 @@ def _waits(entry: EntryPoint, context: Context) -> str:
     if waits is not None and len(waits.rows) >= _MANY:
         return RULE.texts["waits"].format(count=len(waits.rows))
     return ""
+
+
+def _arguments(entry: EntryPoint) -> str:
+    """What ``auto_cast`` gets: by itself it leaves 3-D convolutions in float32."""
+    listed = ', custom_white_list={"conv3d"}' if DeviceWork.VOLUMES in work_of(entry) else ""
+    return f'dtype="bfloat16"{listed}'
 
 
 def _scaler(entry: EntryPoint) -> str:
@@ -137,7 +153,7 @@ def _fix(entry: EntryPoint) -> Fix:
     spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
     if obstacle or spelled is None:
         return replace(RULE.words(obstacle), paddle=_PADDLE)
-    header = f'with {spelled.name}(dtype="bfloat16"):'
+    header = f"with {spelled.name}({_arguments(entry)}):"
     run = entry.forward[0], entry.forward[-1]
     edits = put_under(header, run, entry.scope, entry.backward, entry.file.source)
     return spelled.trusted(RULE.fix(edits, paddle=_PADDLE))
@@ -183,9 +199,6 @@ def _holds_backward(node: ast.stmt) -> bool:
 
 
 # PPF301, of ``paddle.Model``: ``model.prepare`` without ``amp_configs``, so that ``model.fit`` trains in float32.
-
-_PADDLE = "2.3"
-"""The first Paddle whose ``amp_configs`` may be a text."""
 
 
 @rule(RULE.code, at=At.ANYWHERE, names=named("paddle.Model.prepare", code=RULE.code))

@@ -18,12 +18,13 @@ from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.loaders import LOADER, is_loader_class, loads_from_memory
 from perflint.flow.branches import rules_out, tests_within
 from perflint.flow.by_statement import is_generator
-from perflint.flow.constant_values import Found, Special, ValueOrigin
+from perflint.flow.constant_values import Found, Special, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked, function_of
 from perflint.index.hierarchy import Registries
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place
+from perflint.inputs.input_files import passed_numbers
 from perflint.paddle.call_results import LISTING, LOOPED
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
@@ -265,6 +266,8 @@ def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
     numbers = {value.value if isinstance(value.value, int) else None for value in values} - {Special.LEFT_OUT}
     if any(step.origin is ValueOrigin.FALLBACK for value in values for step in value.steps):
         numbers.add(None)  # a configuration may have another number
+    if any(map(is_passed, values)):
+        numbers = numbers - {0} or {None}
     known = sorted(number for number in numbers if number is not None)
     return (*known, *([None] if None in numbers or not numbers else []))
 
@@ -272,6 +275,16 @@ def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
 def _values(call: ast.Call, at: Place) -> Found:
     given = argument_of(call, _WORKERS, _WORKERS_PLACE)
     return Constants.of(at.file.project).possible(given, at) if given is not None else ()
+
+
+def is_passed(value: Value) -> bool:
+    """Whether a value is the default of an option, and a script or document that starts the program passes another."""
+    at, names = value.place, [step.name for step in value.steps if step.origin is ValueOrigin.OPTION]
+    if at is None or not names:
+        return False
+    program = at.file.parts[-1].removesuffix(".py")
+    inputs = at.file.project.inputs
+    return any(number != "0" for name in names for _, number in passed_numbers(at.file.path, program, name, inputs))
 
 
 def _tests(source: ValueSource) -> Iterator[LoaderTest]:

@@ -20,6 +20,7 @@ from perflint.facts.entry_points import EntryPoint, program_entries
 from perflint.facts.float32 import Float32, float32_of
 from perflint.facts.origin import HOST, UNKNOWN, is_read_back, origin
 from perflint.facts.waits import needed_for
+from perflint.findings import Row
 from perflint.flow.branches import Often, usual_arm
 from perflint.index.project import FileIndex, Place
 from perflint.query import query
@@ -49,7 +50,7 @@ _ENOUGH = 0.9
 """The share of what the absence of all waits brings that the fewest of them have to bring."""
 _MOST_TRIED = 60
 """How many waits of one step are tried one by one; with more, all of them count."""
-_PASSES = 8
+PASSES = 8
 """How often a loop inside a step is assumed to run, if the source does not say it."""
 _MOST_PASSES = 100
 """After as many passes, more of them change nothing of what a wait is worth."""
@@ -116,12 +117,16 @@ class ModelledStep:
     ``events``: what it meets, each by its place in the tuple, its key; an event in a loop has one key in all passes.
     ``assumed``: the calls that may run one of several functions, of which that with the most waits is in it.
     ``left_off``: the tests with waits in an arm that is not in it, since it does not run by default.
+    ``launched``: the operations that it launches, where loops of unknown length run `PASSES` times.
+    ``in_open_loops``: the rows of its events in such loops.
     """
 
     parts: tuple[tuple[Part, ...], ...]
     events: tuple[Met, ...]
     assumed: tuple[Assumed, ...] = ()
     left_off: tuple[tuple[Place, ast.If], ...] = ()
+    launched: int = 0
+    in_open_loops: frozenset[Row] = frozenset()
     _known: dict[tuple[int, frozenset[frozenset[int]]], float] = field(default_factory=dict)
 
     def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
@@ -274,7 +279,21 @@ def _modelled(trace: StepTrace, wanted: Span | None) -> ModelledStep:
         tuple(events),
         tuple(reader.assumed.values()),
         tuple((at, node) for node, at in reader.left_off.items()),
+        _weight(items),
+        frozenset(reader.in_open_loops),
     )
+
+
+def launches(trace: StepTrace) -> tuple[int, Row | None]:
+    """How many operations a step launches at least, and the row of the loop that launches most of them."""
+    reader = _Items(None, is_scaled=True, passes=1)
+    whole = _weight(reader.of(trace.nodes))
+    most, row = max(reader.loops, default=(0, None))
+    return whole, row if 2 * most > whole else None
+
+
+def _weight(items: Iterable[_Item]) -> int:
+    return sum(item.weight for item in items if isinstance(item, _Launched))
 
 
 @query
@@ -327,19 +346,23 @@ def _parts(items: list[_Item], typical: Typical, keys: Mapping[tuple[int, ...], 
 class _Items:
     """The events of a step one after the other.
 
-    ``is_scaled``: AMP may be on; if not, a ``GradScaler`` tests nothing.
+    ``is_scaled``: AMP may be on; if not, a ``GradScaler`` tests nothing. ``passes``: how often loops run for which the
+    source does not say it; ``loops``: the outermost loops, each with how many operations they launch.
     """
 
-    def __init__(self, wanted: Span | None, *, is_scaled: bool) -> None:
+    def __init__(self, wanted: Span | None, *, is_scaled: bool, passes: int = PASSES) -> None:
         self._wanted = wanted
+        self._passes = passes
         self._is_scaled = is_scaled
         self._left = _MOST_ITEMS
         self._calls = MOST_CALLS
-        self._repeated = 0
+        self._repeated = self._open_loops = 0
         self._counts: dict[Summary, int] = {}
         self._holds: dict[Summary, bool] = {}
         self.assumed: dict[ast.expr, Assumed] = {}
         self.left_off: dict[ast.If, Place] = {}
+        self.loops: list[tuple[int, Row]] = []
+        self.in_open_loops: set[Row] = set()
 
     def of(self, nodes: Iterable[Node], calls: tuple[StepCall, ...] = ()) -> Iterator[_Item]:
         """What some statements do; of alternatives, what one arm does."""
@@ -392,13 +415,19 @@ class _Items:
         elif not self._is_scaled and event.why.startswith(_SCALERS):
             return
         elif event.every.often is Often.EACH_STEP or self._is_wanted([event]):
-            yield Met(event, calls)
+            met = Met(event, calls)
+            self.in_open_loops.update([met.row] if self._open_loops else ())
+            yield met
 
     def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
-        count = _PASSES if loop.count is None else min(loop.count, _MOST_PASSES)
+        count = self._passes if loop.count is None else min(loop.count, _MOST_PASSES)
         self._repeated += 1
+        self._open_loops += loop.count is None
         once = list(self.of(loop.body, calls))
+        self._open_loops -= loop.count is None
         self._repeated -= 1
+        if not self._repeated:
+            self.loops.append((_weight(once) * count, (loop.place.file.path, loop.node.lineno)))
         if any(isinstance(item, Met) and item.event.kind.waits for item in once):
             passes = count if len(once) * count <= self._left else 1
             self._left -= len(once) * (passes - 1)
@@ -471,7 +500,7 @@ def _with_kernels(items: list[_Item], typical: Typical, is_whole: bool) -> Itera
 
 def _forward(items: list[_Item], typical: Typical) -> Iterator[Part | Met]:
     """What comes before a backward pass: at least the kernels of a typical forward pass."""
-    launched = sum(item.weight for item in items if isinstance(item, _Launched))
+    launched = _weight(items)
     if not launched:
         yield typical.forward
     factor = max(typical.forward.number / launched, 1.0) if launched else 1.0

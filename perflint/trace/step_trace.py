@@ -36,7 +36,16 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of, required_parameters
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement
-from perflint.syntax.vocabulary import evaluates, is_trial, means_layer, means_loss, means_model, means_scaler, samples
+from perflint.syntax.vocabulary import (
+    evaluates,
+    is_trial,
+    means_layer,
+    means_loss,
+    means_model,
+    means_scaler,
+    predicts,
+    samples,
+)
 from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
 from perflint.trace.looked_up import called_name, is_looked_up, may_run, together_with
@@ -341,6 +350,11 @@ def flow_around(at: Place) -> Flow:
     return Flow(at, env, guess_losses=True).run()
 
 
+def _only_predicts(target: Callee) -> bool:
+    """Whether a method is of a class that predicts by its name, as ``InferModel`` beside ``Model`` does."""
+    return target.scope.owner is not None and predicts(target.scope.owner.name)
+
+
 class _Reader:
     """Reads the statements of one function in order."""
 
@@ -495,6 +509,7 @@ class _Reader:
         yield from self.drawn(drawn_by_next(self._at, call, point.env), runs)
         targets = self._targets(call, point, evaluator)
         followed = [each for each in targets if each.scope is not self._at.scope and not is_generator(each.scope)]
+        followed = [each for each in followed if not _only_predicts(each)] or followed
         reached = [self._inside(target, call, point, evaluator) for target in followed]
         is_method = evaluator.kind(call.func).tag == FUNCTION_TAG
         is_open = bool(targets) and not is_method and self._may_be_another(call, point)

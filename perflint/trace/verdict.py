@@ -35,7 +35,15 @@ from perflint.findings import (
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
-from perflint.trace.modelled_step import WORTH_MS, ModelledStep, carried_back, float32_in, modelled, needed_waits
+from perflint.trace.modelled_step import (
+    WORTH_MS,
+    ModelledStep,
+    carried_back,
+    float32_in,
+    launches,
+    modelled,
+    needed_waits,
+)
 from perflint.trace.queues import Kernels, Part, loading_step_ms
 from perflint.trace.reached import By, reached_by, starters
 from perflint.trace.step_trace import StepTrace, traces, unknown_calls
@@ -47,6 +55,10 @@ _METRICS = frozenset(short(name) for name in INSIDE if name.startswith("paddle.m
 """Waits inside Paddle that do not have to stay: another way to compute a metric waits less."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
+
+
+_MANY_LAUNCHES = 2000
+"""From so many operations of its forward pass on, these are likely to bound a step: that of GPT-2 small has 300."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +109,15 @@ def verdict(trace: StepTrace) -> StepVerdict:
         best = max(edits, key=lambda edit: edit.usual)
         (plan if best.milliseconds >= WORTH_MS else rest).append(best)
         state = _with(state, best.kind, left.pop(best.kind)[0])
-    plan += _amp(trace, state)  # comes last, since source does not show how long kernels take
+    plan = [_repeated(edit, step) for edit in plan]
+    small = [edit for edit in plan if not edit.is_large]
+    plan = [*(edit for edit in plan if edit.is_large), *_amp(trace, state), *small]
     by_paddle = {key: step.events[key].event.why.partition(" ")[0] for key in sorted(step.inside_paddle & step.waits)}
     stays = {key: name for key, name in by_paddle.items() if name not in _METRICS}
     inside, made_by = _rows(step, frozenset(stays)), tuple(dict.fromkeys(stays.values()))
     possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
     waits = len(_rows(step, step.waits))
+    launched, loop = launches(trace) if step.launched >= _MANY_LAUNCHES else (0, None)
     unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
     return StepVerdict(
         tuple(plan),
@@ -116,6 +131,9 @@ def verdict(trace: StepTrace) -> StepVerdict:
         needed=_rows(step, needed),
         carried=_rows(step, carried) if gone else (),
         left_off=_left_off(step),
+        idle=_idle(step, gone, gone | carried | needed | step.inside_paddle),
+        launched=launched if launched >= _MANY_LAUNCHES else 0,
+        loop=loop,
     )
 
 
@@ -134,6 +152,12 @@ def _removable(step: ModelledStep, needed: frozenset[int]) -> tuple[frozenset[in
         return everything - back, back
     fewest = step.fewest([{frozenset([key]) for key in everything}])
     return frozenset(key for key in everything - back if step.pays_off(frozenset([key]), everything, fewest)), back
+
+
+def _idle(step: ModelledStep, gone: frozenset[int], known: frozenset[int]) -> tuple[Row, ...]:
+    """The rows of other waits than those that are known, if some are gone."""
+    told = _rows(step, known)
+    return tuple(row for row in _rows(step, step.waits - known) if row not in told) if gone else ()
 
 
 def _assumed(step: ModelledStep) -> Iterator[RunsOne]:
@@ -179,6 +203,11 @@ def _amp(trace: StepTrace, state: _State) -> Iterator[StepEdit]:
     at = (file.path, trace.row) if switch is None else (switch.path, switch.row)
     edit = _edit("kernels", state, replace(state, kernels=_AMP), (at,))
     yield replace(edit, switch=switch.text) if switch is not None else edit
+
+
+def _repeated(edit: StepEdit, step: ModelledStep) -> StepEdit:
+    often = tuple(row for row in edit.rows if row in step.in_open_loops) if edit.kind == "waits" else ()
+    return replace(edit, repeated=often)
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:
