@@ -212,10 +212,14 @@ class RunsOne:
 
 @dataclass(frozen=True)
 class LeftOff:
-    """A test with waits in an arm that runs only if the user changes a default: ``if args.amp:``."""
+    """A test with waits in an arm that runs only if the user changes a default: ``if args.amp:``.
+
+    ``set_by``: the row of a configuration file that decides it; None if the code does.
+    """
 
     at: Row
     test: str
+    set_by: Row | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from perflint import cli
 from perflint.configuration.settings import Settings as Chosen
 from perflint.findings import Confidence, Finding
 from perflint.inputs.input_files import read_inputs
@@ -239,3 +240,26 @@ def test_code_that_every_file_switches_off_is_no_default_finding(tmp_path: Path,
     chosen = Chosen(select=("PPF201",), min_confidence=Confidence.LOW, inputs=read_inputs([path], tmp_path))
     found = engine.check({path: Source(path, SHOWN)}, chosen)
     assert [each.confidence > Confidence.LOW for each in found] == ([True] if confident else [False])
+
+
+def test_the_report_names_the_row_that_switches_waits_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.yml").write_text("Global:\n  metric_in_training: false\n")
+    (tmp_path / "train.py").write_text(SHOWN.replace("loss.backward()", "loss.backward(); seen.append(float(loss))"))
+    monkeypatch.chdir(tmp_path)
+    cli.main(["check", ".", "--isolated", "--no-cache"])
+    shown = capsys.readouterr().out
+    assert "Assumes: `measures` at train.py:16 stays as train.yml:2 sets it" in shown
+
+
+def test_a_trace_names_the_rows_that_set_the_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "small.yml").write_text(NONE)
+    (tmp_path / "train.py").write_text(TRAIN.format(**PARTS))
+    monkeypatch.chdir(tmp_path)
+    cli.main(["step", ".", "--isolated"])
+    shown = capsys.readouterr().out
+    assert "DataLoader at train.py:23, 0 workers (small.yml:3): a thread of the training process loads them." in shown
+    assert "Verdict: likely bound by loading" in shown

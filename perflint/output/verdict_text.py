@@ -112,7 +112,8 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         where = _places([one.at], names)
         yield f"  Assumes: of {one.number} functions that {where} may run, {one.function}, which waits most"
     for test in verdict.left_off[:_MOST_ASSUMED]:
-        yield f"  Assumes: `{short(test.test)}` at {_places([test.at], names)} keeps its default"
+        kept = f"stays as {_places([test.set_by], names)} sets it" if test.set_by is not None else "keeps its default"
+        yield f"  Assumes: `{short(test.test)}` at {_places([test.at], names)} {kept}"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
 

@@ -32,6 +32,7 @@ from perflint.findings import (
     StepReport,
     StepVerdict,
 )
+from perflint.flow.constants import Constants
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
@@ -138,7 +139,13 @@ def verdict(trace: StepTrace) -> StepVerdict:
 
 
 def _left_off(step: ModelledStep) -> tuple[LeftOff, ...]:
-    return tuple(LeftOff((at.file.path, node.lineno), ast.unparse(node.test)) for at, node in step.left_off)
+    found = []
+    for at, node in step.left_off:
+        place = at.at(at.scope, next((each for each in at.scope.statements if each.node is node), None))
+        values = Constants.of(at.file.project).possible(node.test, place)
+        set_by = next((row for value in values for row in value.settings), None)
+        found.append(LeftOff((at.file.path, node.lineno), ast.unparse(node.test), set_by))
+    return tuple(found)
 
 
 def _removable(step: ModelledStep, needed: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
