@@ -107,12 +107,12 @@ def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
 class Configured(NamedTuple):
     """A costly value that configuration files give an argument: as they write it, and where.
 
-    ``is_always``: no file and no code gives it another value.
+    ``is_sure``: no code may give it another value; other files may.
     """
 
     text: str
     rows: tuple[tuple[str, int], ...]
-    is_always: bool
+    is_sure: bool
 
     def where(self) -> str:
         """The places in a sentence."""
@@ -128,7 +128,8 @@ def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> Co
     for value in values:
         if value.settings and (type(value.value), value.value) in typed(match.bad):
             key = next(step.name for step in reversed(value.steps) if step.origin is ValueOrigin.SETTING)
-            return Configured(f"{key}: {json.dumps(value.value)}", value.settings, len(values) == 1)
+            is_sure = all(each.settings for each in values)
+            return Configured(f"{key}: {json.dumps(value.value)}", value.settings, is_sure)
     return None
 
 

@@ -109,7 +109,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     message, what, related = match.message, shorten(context.text(shown)), tuple[Related, ...]()
     if setting is not None:
         advice = f"set it to {workers} there, to load in worker processes"
-        confidence = min(confidence, Confidence.MEDIUM if setting.is_always else Confidence.LOW)
+        confidence = min(confidence, Confidence.MEDIUM if setting.is_sure else Confidence.LOW)
         message = (match.message or rule.message).replace("`{what}`", f"`{{what}}` at {setting.where()}")
         what = setting.text
         related = tuple(Related(*row, "sets it") for row in setting.rows[:_MOST_ROWS])
