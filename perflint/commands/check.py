@@ -245,7 +245,8 @@ def _filters(options: argparse.Namespace, batch: Batch) -> Filters:
 
 def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Filters) -> Report:
     found = shown.left(by_place(findings), batch.sources)
-    return _report(options, batch, by_place(batch.paths.findings(found)), batch.shown().sources)
+    report = _report(options, batch, by_place(batch.paths.findings(found)), batch.shown().sources)
+    return replace(report, small=by_place(batch.paths.findings(shown.small())))
 
 
 def _report(

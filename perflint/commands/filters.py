@@ -35,6 +35,10 @@ class Filter:
         """Further notes for the user, one line each."""
         return []
 
+    def small(self) -> Sequence[Finding]:
+        """The findings just left out for their low impact, which a report may name."""
+        return ()
+
 
 class Filters:
     """The filters of a run, one after the other."""
@@ -52,6 +56,10 @@ class Filters:
     def check(self, check: Check) -> Check:
         """A check that finds only what is shown."""
         return lambda sources: self.left(check(sources), sources)
+
+    def small(self) -> list[Finding]:
+        """The findings left out for their low impact."""
+        return [finding for each in self._filters for finding in each.small()]
 
     def closing(self, text: str) -> str:
         """The closing line, with a sentence about what was left out."""
@@ -75,21 +83,25 @@ class LowImpact(Filter):
         """``is_told``: ``closing`` counts them; a run that shows only new findings need not hear of them each time."""
         self._least = settings.min_impact
         self._is_told = is_told
-        self._hidden = 0
+        self._hidden: list[Finding] = []
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
         """The findings of enough impact, and those of rules that have none."""
         shown = of_enough_impact(findings, self._least)
-        self._hidden = len(findings) - len(shown)
+        self._hidden = [finding for finding in findings if finding.impact and finding.impact.level < self._least]
         return shown
+
+    def small(self) -> Sequence[Finding]:
+        """Those of a step; none in a run that shows only new findings."""
+        return [finding for finding in self._hidden if self._is_told and finding.step is not None]
 
     def closing(self) -> str:
         """How many findings the last answer left out, such as ``3 findings of low impact are not shown``"""
         if not self._hidden or not self._is_told:
             return ""
         what = "low impact" if self._least is ImpactLevel.MEDIUM else "lower impact"
-        verb = "is" if self._hidden == 1 else "are"
-        return f"{counted(self._hidden, 'finding')} of {what} {verb} not shown (--min-impact low)."
+        verb = "is" if len(self._hidden) == 1 else "are"
+        return f"{counted(len(self._hidden), 'finding')} of {what} {verb} not shown (--min-impact low)."
 
 
 _SHOWN = 2

@@ -27,6 +27,8 @@ from perflint.text.visible import counted, listed, visible_line, visible_path
 
 BY_RULE, BY_STEP = "rule", "step"
 _NO_LOOP, _NO_STEP = "In models and functions that a configuration or a caller chooses", "Elsewhere"
+_MOST_SMALL = 6
+"""The most rules of which the findings of low impact are named."""
 _MOST_IN_FULL = 20
 """With more findings, a report by step has a line for each of the first findings of a step, and the rest by name."""
 _MOST_FINDINGS = 5
@@ -86,6 +88,7 @@ def render_steps(
     for place in shown:
         yield from _heading(report, place, said.get(place), known[place], copies[place])
         yield from _findings(report, known[place], render_group, is_short=is_short)
+        yield from _small(report, place)
     if rest := [copy for place in first[len(shown) :] for copy in (place, *copies[place])]:
         yield from _by_name(report, "more step", [(place, known[place]) for place in rest])
     for title, unsorted in apart.items():
@@ -180,6 +183,15 @@ def _findings(
     yield from lines
     if is_short or lines:
         yield "\n"
+
+
+def _small(report: Report, place: StepPlace) -> Iterator[str]:
+    """The findings of a step that are left out for their low impact, in one line."""
+    found = [*_places(report, [each for each in report.small if each.step == place])]
+    named = [f"{facts(code).name} ({report.palette.rule(code, facts(code).url)}) at {rows}" for code, rows in found]
+    if named:
+        more = f"; and {counted(len(named) - _MOST_SMALL, 'more rule')}" if len(named) > _MOST_SMALL else ""
+        yield _wrapped(report, f"Of low impact: {'; '.join(named[:_MOST_SMALL])}{more}") + "\n"
 
 
 def _without_calls(report: Report, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:

@@ -33,7 +33,8 @@ class Report:
     deepest directory above all paths to check. ``is_complete``: all of them were checked. ``ranking``: what profiles
     say about the findings, which are then in its order (None: no profile was given). ``width``: width of the terminal
     that shows the report (None: a file or a pipe, for which no line is wrapped). ``steps``: what is to be said of the
-    training steps before their findings. ``names``: how the user named files, by their paths in ``steps``.
+    training steps before their findings. ``small``: the findings of steps that are left out for their low impact.
+    ``names``: how the user named files, by their paths in ``steps``.
     """
 
     findings: Sequence[Finding]
@@ -46,6 +47,7 @@ class Report:
     ranking: Ranking | None = None
     width: int | None = None
     steps: Sequence[StepReport] = ()
+    small: Sequence[Finding] = ()
     names: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
