@@ -77,6 +77,34 @@ def test_a_step_comes_with_its_programs_its_verdict_and_its_plan(capsys: pytest.
     assert found == ["PPF101", "PPF202"]  # the loader's finding belongs to the step that draws from it
 
 
+def test_the_small_findings_of_a_step_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    _write(engine=ENGINE, main=STARTS)
+    lines = _shown(capsys)
+    small = "Of low impact: gradients-filled-with-zeros (PPF501) at engine.py:9"
+    assert lines.count(small) == 1
+    assert lines.index(small) > next(number for number, line in enumerate(lines) if line.startswith("engine.py:10"))
+    assert "1 finding of low impact is not shown (--min-impact low)." in lines[-2]
+    assert small not in _shown(capsys, "--min-impact", "low")  # it is shown as a finding
+    assert small not in _shown(capsys, "--group-by", "rule")
+    assert main(["check", "--write-baseline=known.json"]) == 0
+    Path("engine.py").write_text(ENGINE.replace("print(loss.item())", "print(loss.item(), y.sum().item())"))
+    capsys.readouterr()
+    main(["check", "--baseline", "known.json"])
+    assert "Of low impact" not in capsys.readouterr().out  # a run for what is new says nothing of the rest
+
+
+def test_many_rules_of_small_findings_are_counted() -> None:
+    codes = ["PPF101", "PPF201", "PPF202", "PPF203", "PPF205", "PPF206", "PPF207", "PPF501"]
+    small = [
+        replace(_finding("train.py", row, StepPlace("train.py", 1)), code=code) for row, code in enumerate(codes, 2)
+    ]
+    shown = _finding("train.py", 2, StepPlace("train.py", 1))
+    report = Report([shown], {"train.py": Source("train.py", "x = 1\n" * 20)}, small=small)
+    (line,) = [row for row in "".join(render_steps(report, full.render)).splitlines() if row.startswith("Of low")]
+    assert line.count(" (PPF") == 6
+    assert line.endswith("; and 2 more rules")
+
+
 def test_what_the_cache_knows_is_shown_alike(
     place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
