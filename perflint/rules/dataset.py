@@ -389,21 +389,23 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
 def _copy_places(file: FileIndex) -> Iterator[Candidate]:
     """What makes a tensor of each sample elsewhere: in a method that is called, with other tensors, when collating."""
     known = {tensor.call for sample in sample_tensors(file) for tensor in sample.tensors}
-    for call, found in sample_copies(file.project).get(file.path, {}).items():
-        statement = statement_around(file.tree, call)
-        if statement is not None and call not in known:
-            yield Candidate(call, statement, found)
+    for node, found in sample_copies(file.project).get(file.path, {}).items():
+        statement = statement_around(file.tree, node)
+        if statement is not None and node not in known:
+            yield Candidate(node, statement, found)
 
 
 @rule(TENSORS.code, at=At.ANYWHERE, find=_copy_places, claims=False, needs_kinds=False)
 def copies_of_samples(found: SampleCopy, context: Context) -> None:
     """Report what copies each sample to the device by itself; where arrays can be kept is for a person to decide."""
     path, row = found.reader
+    is_written = isinstance(context.node, ast.Subscript)
+    text = f"a {'row' if is_written else 'tensor'} each{' in workers' if found.in_workers else ''}"
     context.report(
-        TENSORS.words("collated" if found.collated else "made on the way"),
-        related=tuple(Related(*other, "makes another tensor of each sample") for other in found.others),
+        TENSORS.words("written" if is_written else "collated" if found.collated else "made on the way"),
+        related=tuple(Related(*other, "copies each sample, too") for other in found.others),
         event=_IN_WORKERS if found.in_workers else "",
-        message=TENSORS.texts["a tensor each in workers" if found.in_workers else "a tensor each"],
+        message=TENSORS.texts[text],
         reader=TENSORS.texts["for a place" if row else "for a training"].format(place=context.where(path, row)),
     )
 
