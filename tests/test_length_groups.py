@@ -190,6 +190,15 @@ def test_a_loader_that_shuffles_is_reported_where_its_batches_are_padded() -> No
     assert text.splitlines()[related.line - 1].strip().startswith("loader = DataLoader")
 
 
+def test_a_loader_for_one_process_beside_one_with_a_sampler_is_the_same_to_the_reader() -> None:
+    both = (
+        "if paddle.distributed.get_world_size() > 1:\n"
+        f"    {SAMPLER}\n    {LOADER}\nelse:\n"
+        "    loader = DataLoader(data, batch_size=32, shuffle=True, collate_fn=collate)"
+    )
+    assert _rows(program(PADS, both)) == [SAMPLER]
+
+
 FLAGGED = """\
 def make(data, tokenizer, is_train=True):
     collate = Tuple(Pad(pad_val=tokenizer.pad_token_id), Stack())

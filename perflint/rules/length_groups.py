@@ -156,7 +156,7 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
 
     That is a sampler. For a loader that shuffles by itself it is what pads: other rules are about the loader.
     """
-    found: dict[str, dict[ast.AST, RandomLengths]] = {}
+    made: list[tuple[Scope, ast.Call, RandomLengths]] = []
     for file in project.mentions.of("DataLoader"):
         if file.is_quiet or file.is_foreign or file.is_offline:
             continue
@@ -164,10 +164,14 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
             shuffling = _shuffling(call, Place(file, scope, statement), file)
             padding = _padding(call, Place(file, scope, statement)) if shuffling else None
             if padding is not None and _trains(call, Place(file, scope), statement):
-                first, *others = shuffling
-                is_loader = first.call is call
-                path, node = (padding.file.path, padding.node) if is_loader else (first.place.file.path, first.call)
-                found.setdefault(path, {}).setdefault(node, RandomLengths(padding, first, tuple(others)))
+                made.append((scope, call, RandomLengths(padding, shuffling[0], tuple(shuffling[1:]))))
+    with_sampler = {scope for scope, call, lengths in made if lengths.sampler.call is not call}
+    found: dict[str, dict[ast.AST, RandomLengths]] = {}
+    for scope, call, lengths in made:
+        if lengths.sampler.call is not call:
+            found.setdefault(lengths.sampler.place.file.path, {}).setdefault(lengths.sampler.call, lengths)
+        elif scope not in with_sampler:  # else it is the same loader, for one process
+            found.setdefault(lengths.padding.file.path, {}).setdefault(lengths.padding.node, lengths)
     return found
 
 
