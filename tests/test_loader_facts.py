@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level, Related
-from perflint.inputs.input_files import read_inputs
 from perflint.run import engine
-from perflint.text.source import Source
 from tests.support import Files, expect_marked, fixed, sources
 
 CODE = "PPF101"
@@ -315,53 +312,6 @@ def test_the_loop_tells_what_a_loader_is_for() -> None:
         """
     assert len(found(text)) == 1
     assert found(dedent(text).replace("loss.backward()", "print(loss.shape)").replace("optimizer.step()", "")) == []
-
-
-# --- configuration files
-
-CONFIGURED = """\
-import paddle
-import yaml
-
-
-def train(model, optimizer, images):
-    with open("config.yml") as file:
-        config = yaml.safe_load(file)
-    loader = paddle.io.DataLoader(images, batch_size=8, shuffle=True, num_workers={workers})
-    for x, y in loader:
-        loss = model(x, y)
-        loss.backward()
-        optimizer.step()
-        optimizer.clear_grad()
-"""
-
-
-@pytest.mark.parametrize(
-    ("files", "workers", "is_found"),
-    [
-        ({"config.yml": "num_workers: 0\n"}, "config['num_workers']", True),
-        ({"config.yml": "data:\n  workers: 0  # of the loader\n"}, "config['data']['workers']", True),
-        ({"config.yml": "WORKERS: 0\n", "configs/small.yml": "WORKERS: 0\n"}, "config.DATA.WORKERS", True),
-        ({"config.yml": "num_workers: 0\n", "configs/big.yml": "num_workers: 8\n"}, "config['num_workers']", False),
-        ({"config.yml": "num_workers: false\n"}, "config['num_workers']", False),
-        ({"config.yml": "num_workers: 4\n"}, "config['num_workers']", False),
-        ({"config.yml": "workers: 0\n"}, "config['num_workers']", False),
-        ({"config.yml": "seed: 0\n"}, "config['seed']", False),
-        ({}, "config['num_workers']", False),
-    ],
-)
-def test_all_configuration_files_set_the_number_to_0(
-    tmp_path: Path, files: dict[str, str], workers: str, is_found: bool
-) -> None:
-    (tmp_path / "configs").mkdir()
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    path, text = str(tmp_path / "train.py"), CONFIGURED.replace("{workers}", workers)
-    settings = Settings(select=(CODE,), inputs=read_inputs([path], tmp_path))
-    findings = engine.check({path: Source(path, text)}, settings)
-    assert [(text[each.start : each.end], each.message.endswith("write 4 in config.yml.")) for each in findings] == (
-        [(workers, True)] if is_found else []
-    )
 
 
 # --- dicts, constants and classes

@@ -525,16 +525,13 @@ def values_set(key: str, inputs: Inputs) -> set[bool | int | float | str | None]
     >>> values_set("use_bias", Inputs())
     set()
     """
-    return {value for _, values in files_that_set(key, inputs) for value in values}
-
-
-def files_that_set(key: str, inputs: Inputs) -> Iterator[tuple[str, list[bool | int | float | str | None]]]:
-    """The configuration files of the whole project that give a key a value, by path, with these values."""
+    found: set[bool | int | float | str | None] = set()
     for files in inputs.said.get(SETTINGS.name, {}).values():
         for file in files:
             for name, texts in file.said:
                 if name == key:
-                    yield file.path, [*map(value_of, texts)]
+                    found.update(map(value_of, texts))
+    return found
 
 
 def value_of(text: str) -> bool | int | float | str | None:

@@ -23,7 +23,6 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place, Project
-from perflint.inputs.input_files import files_that_set, values_set
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
@@ -49,9 +48,8 @@ class WorkerOrigin:
     """A place that makes the number of workers 0.
 
     ``node``: the 0, or the call that leaves the number out; ``insert`` is then the keyword to add. ``kind``: ``option``
-    (argparse), ``fallback`` (of a lookup; ``unknown``: in an unknown object), ``parameter`` (a default), ``configured``
-    (in all configuration files), ``value`` or ``missing``. ``calls``: the call that creates the loader, and those that
-    lead from it to the place, inside out.
+    (argparse), ``fallback`` (of a lookup; ``unknown``: in an unknown object), ``parameter`` (a default), ``value`` or
+    ``missing``. ``calls``: the call that creates the loader, and those that lead from it to the place, inside out.
     """
 
     file: FileIndex
@@ -137,8 +135,8 @@ def _names(calls: tuple[Located, ...], call: ast.Call, place: Place) -> frozense
 
 # Training loaders without workers whose 0 is elsewhere: an option, a default, a constant, an entry, a wrapper.
 
-_DEFAULTS = frozenset({"option", "fallback", "unknown", "parameter", "configured"})
-"""Zeros that only apply by default, or in a configuration: reported only for training."""
+_DEFAULTS = frozenset({"option", "fallback", "unknown", "parameter"})
+"""Zeros that only apply by default: reported only for training."""
 _SHAPES = frozenset({"batch_size", "batch_sampler", "shuffle", "collate_fn"})
 """A loader without any of these reads one sample at a time, so it is not for training."""
 
@@ -237,11 +235,7 @@ def _origins(loader: _Loader) -> list[WorkerOrigin]:
     if given is not None:
         if is_zero(given) and not loader.own:
             return []  # the rule's match covers it
-        values = constants.possible(given, place)
-        found = list(_zeros(values, "", Located(call, place)))
-        if not found and not any(value.is_constant for value in values) and _is_configured(given, place.file):
-            return [WorkerOrigin(place.file, given, "configured", (Located(call, place),))]
-        return found
+        return list(_zeros(constants.possible(given, place), "", Located(call, place)))
     spread = any(keyword.arg is None for keyword in call.keywords)
     if not spread and not (loader.own and loader.absent):
         return []
@@ -249,19 +243,6 @@ def _origins(loader: _Loader) -> list[WorkerOrigin]:
     origins = _zeros(values, loader.workers, Located(call, place))
     # a call without a number of workers has to create batches, like a loader for training
     return [each for each in origins if each.kind != "missing" or loader.own or not _SHAPES.isdisjoint(each.names)]
-
-
-def _is_configured(given: ast.expr, file: FileIndex) -> bool:
-    """Whether a number is looked up by a key that all configuration files of the project set to 0."""
-    set_to = values_set(_key(given), file.project.inputs)
-    return set_to == {0} and not any(isinstance(value, bool) for value in set_to)
-
-
-def _key(looked_up: ast.expr) -> str:
-    """The name of a setting about workers: ``config["num_workers"]``, ``config.num_workers``."""
-    key = looked_up.slice if isinstance(looked_up, ast.Subscript) else looked_up
-    name = string_of(key) or (dotted(key) or "").rpartition(".")[2]
-    return name if "worker" in name.lower() else ""
 
 
 def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, WorkerDefault]]) -> None:
@@ -353,20 +334,14 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
 def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
     """Report the place that leaves a training loader in this or another file without workers."""
     node = context.node
-    assert isinstance(node, ast.expr)
     if explained(node, RULE.match[0].unless_comment, context):
         return
-    is_whole = isinstance(node, ast.Call | ast.Subscript | ast.Attribute)
-    shown = context.range(node) if is_whole else _shown(context)
+    shown = context.range(node) if isinstance(node, ast.Call) else _shown(context)
     text = context.file.source.text[slice(*shown)]
     written = f"{text}=0" if isinstance(context.parent(node), ast.arguments) else shorten(text)
     kind = _LIKE.get(found.kind, found.kind)
-    advice = RULE.texts[f"advice for {kind}"].format(
-        workers=context.settings.default_workers,
-        insert=found.insert,
-        file=min((path for path, _ in files_that_set(_key(node), context.file.project.inputs)), key=len, default=""),
-    )
-    related = [] if is_whole else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
+    advice = RULE.texts[f"advice for {kind}"].format(workers=context.settings.default_workers, insert=found.insert)
+    related = [] if isinstance(node, ast.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
     related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
         _fix(node, found, context),
@@ -407,8 +382,6 @@ def _shown(context: Context) -> tuple[int, int]:
 
 def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
     value = str(context.settings.default_workers)
-    if found.kind == "configured":
-        return RULE.words("configured")
     if found.samples.obstacles:
         return loader_advice.words(found.samples.obstacles, RULE.fix_title, context)
     if isinstance(node, ast.Call):
