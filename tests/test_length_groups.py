@@ -84,6 +84,9 @@ def collate(samples):
         ("longest = 128", "text + [0] * (longest - len(text))", False),
         ("longest = max(len(boxes) for boxes, label in samples)", "text + [0] * (longest - len(text))", False),
         ("longest = max(len(text) for text, label in samples)", "text[:longest]", False),
+        ("lengths = [len(text) for text, _ in samples]; longest = np.max(lengths)", "np.pad(text, (0, longest))", True),
+        ("lengths = [len(boxes) for boxes, _ in samples]; longest = max(lengths)", "np.pad(text, (0, longest))", False),
+        ("limits = [128, 256]; longest = max(limits)", "np.pad(text, (0, longest))", False),
     ],
 )
 def test_a_function_that_looks_for_the_longest_pads_to_it(longest: str, padded: str, found: bool) -> None:
@@ -91,7 +94,33 @@ def test_a_function_that_looks_for_the_longest_pads_to_it(longest: str, padded: 
     assert _rows(program(SAMPLER, LOADER, above=own)) == ([SAMPLER] if found else [])
 
 
+SPECTRA = """\
+def {name}(arrays):
+    lengths = [each.shape[0] for each in arrays]
+    longest = max(lengths)
+    return np.stack([np.pad(each, [(0, longest - each.shape[0]), (0, 0)]) for each in arrays])
+
+
+def collate(samples):
+    return {name}([first for first, _ in samples]), np.array([label for _, label in samples])
+
+
+"""
+
+
+@pytest.mark.parametrize(("name", "found"), [("batch_spec", True), ("batch_pictures", False)])
+def test_the_name_of_the_function_that_pads_may_say_what_it_pads(name: str, found: bool) -> None:
+    text = program(SAMPLER, LOADER, above=SPECTRA.replace("{name}", name))
+    assert _rows(text) == ([SAMPLER] if found else [])
+
+
 PADS = "collate = Tuple(Pad(pad_val=tokenizer.pad_token_id), Stack())"
+
+
+def test_a_copy_of_paddlenlp_in_the_repository_pads_too() -> None:
+    copied = {"paddlenlp/__init__.py": "", "paddlenlp/data.py": "class Pad:\n    pass\n\n\nclass Stack:\n    pass\n"}
+    text = program("collate = [Pad(pad_val=tokenizer.pad_token_id), Stack()]", SAMPLER, LOADER)
+    assert [path for path, _, _ in places({"train.py": text, **copied}, CODE)] == ["train.py"]
 
 
 @pytest.mark.parametrize(
@@ -159,6 +188,15 @@ def test_a_loader_that_shuffles_is_reported_where_its_batches_are_padded() -> No
     (found,) = check(text, CODE)
     (related,) = found.related
     assert text.splitlines()[related.line - 1].strip().startswith("loader = DataLoader")
+
+
+def test_a_loader_for_one_process_beside_one_with_a_sampler_is_the_same_to_the_reader() -> None:
+    both = (
+        "if paddle.distributed.get_world_size() > 1:\n"
+        f"    {SAMPLER}\n    {LOADER}\nelse:\n"
+        "    loader = DataLoader(data, batch_size=32, shuffle=True, collate_fn=collate)"
+    )
+    assert _rows(program(PADS, both)) == [SAMPLER]
 
 
 FLAGGED = """\

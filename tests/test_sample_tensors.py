@@ -250,3 +250,103 @@ def test_the_import_of_paddle_stays_although_another_module_loads_it() -> None:
     text = dedent(text)
     left = spliced(text, 0, len(text), complete_edits(text, found.fix))
     assert left == text.replace("paddle.to_tensor", "np.asarray")
+
+
+TRANSFORMED = """\
+import numpy as np
+import paddle
+from paddle.vision.transforms import BaseTransform, Compose, Resize
+
+
+class Whole(BaseTransform):
+    def _apply_image(self, image):
+        return paddle.to_tensor(np.array(image))  #: PPF106
+
+
+class Apply:
+    def __init__(self, steps):
+        self.steps = steps
+
+    def __call__(self, image):
+        for step in self.steps:
+            image = step(image)
+        return image
+
+
+class Faces(paddle.io.Dataset):
+    def __init__(self, images, transform):
+        self.images, self.transform = images, transform
+
+    def __getitem__(self, index):
+        return self.transform(self.images[index]), index
+
+
+def train(model, images, optimizer, epochs):
+    steps = [Resize(224)]
+    {added}
+    loader = paddle.io.DataLoader(Faces(images, {transform}), batch_size=32, shuffle=True)
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = model(x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "transform"),
+    [
+        ("pass", "Whole()"),
+        ("pass", "Compose([Resize(224), Whole()])"),
+        ("steps.append(Whole())", "Compose(steps)"),
+        ("steps.extend([Whole()])", "Compose(steps)"),
+        ("pass", "Apply([Resize(224), Whole()])"),
+        ("steps.append(Whole())", "Apply(steps)"),
+    ],
+)
+def test_a_step_of_the_transforms_is_found_wherever_their_list_is_made(added: str, transform: str) -> None:
+    expect_marked(TRANSFORMED.replace("{added}", added).replace("{transform}", transform), "PPF106")
+
+
+@pytest.mark.parametrize(
+    ("added", "transform"), [("others = []; others.append(Whole())", "Compose(steps)"), ("pass", "Apply(steps)")]
+)
+def test_a_step_of_other_transforms_makes_no_tensor_of_these_samples(added: str, transform: str) -> None:
+    text = TRANSFORMED.replace("{added}", added).replace("{transform}", transform)
+    assert places(text, "PPF106") == []
+
+
+WRITTEN = ON_THE_WAY[: ON_THE_WAY.index("        image, label")].replace(", paddle.to_tensor([0.5])", ", 0.5")
+WRITTEN += """\
+        return self.images[index], index
+
+
+def collate(samples):
+    out = {made}
+    for row, (image, label) in enumerate(samples):
+        {written}
+    return out
+
+
+"""
+WRITTEN += ON_THE_WAY[ON_THE_WAY.index("def train(") :].replace("{given}", "")
+ZEROS = "paddle.zeros([len(samples), 3, 224])"
+
+
+@pytest.mark.parametrize(
+    ("made", "written", "found"),
+    [
+        (ZEROS, "out[row] = image", True),
+        (ZEROS, "out[row, :, : len(image)] += image", True),
+        ("paddle.empty(shape=(len(samples), *samples[0].shape))", "out[row] = image", True),
+        ("np.zeros([len(samples), 3, 224])", "out[row] = image", False),
+        ("paddle.zeros([len(samples)])", "out[row] = label", False),
+        (ZEROS, "samples[row] = image", False),
+        ("paddle.zeros([len(samples), 3, 224]); out[:] = 1", "pass", False),
+    ],
+)
+def test_samples_that_are_written_into_a_tensor_one_by_one_are_found(made: str, written: str, found: bool) -> None:
+    text = WRITTEN.replace("{made}", made).replace("{written}", written)
+    rows = [text.splitlines()[row - 1].strip() for _, row, _ in places(text, "PPF106")]
+    assert rows == ([written] if found else [])

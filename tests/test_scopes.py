@@ -95,6 +95,22 @@ def test_attributes_of_self_are_collected_with_their_scope() -> None:
     ]
 
 
+def test_attributes_of_self_that_one_statement_sets_have_a_value_each() -> None:
+    file = scopes(
+        "class A:\n"
+        "    def __init__(self, size, pair):\n"
+        "        self.size, self.steps = size, []\n"
+        "        self.first, self.second = pair\n"
+        "        self.all, *self.rest = size, pair\n"
+    )
+    attributes = file.classes["A"].attributes
+    assert {name: [ast.unparse(value) for value, _ in found] for name, found in attributes.items()} == {
+        "size": ["size"],
+        "steps": ["[]"],
+        "all": ["size"],
+    }
+
+
 NESTED = """\
 for epoch in range(2):
     if epoch:

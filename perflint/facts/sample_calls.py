@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from perflint.facts.dataset_samples import Work, mapped_in_place, work_after_map, wrapped
-from perflint.flow.sources import ValueSource, asked, function_of, is_left_out
+from perflint.flow.sources import Through, ValueSource, asked, function_of, is_left_out
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Located, Place
 from perflint.syntax.names import dotted
@@ -21,6 +21,9 @@ from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import walk
 
+COMPOSE = re.compile(r"(?:^|\.)Compose\w*$")
+_PASSES = re.compile(rf"^functools\.partial$|{COMPOSE.pattern}")
+"""What calls its first argument, or the items of it."""
 _MOST_BODIES = 100
 """How many functions are examined for one question."""
 
@@ -66,11 +69,14 @@ class _Calls:
                 for item in walk(node.body):
                     if isinstance(item, ast.Call):
                         yield from self.called(source.part(item), item)
-            elif isinstance(node, ast.Call) and source.qualified == "functools.partial" and node.args:
+            elif isinstance(node, ast.Call) and node.args and _PASSES.search(source.qualified):
                 yield from self.of(source.part(node.args[0]))
+            elif isinstance(node, ast.List | ast.Tuple):
+                for part in (*node.elts, *_added(source)):
+                    yield from self.of(source.part(part))
             else:
                 called = function_of(source, node)
-                found = source.entered(called) if called is not None else source.method("__call__")
+                found = source.entered(called) if called is not None else source.method("__call__", "_apply_image")
                 yield from self.inside(found) if found is not None else ()
 
     def inside(self, function: ValueSource) -> Iterator[ValueSource]:
@@ -93,6 +99,27 @@ class _Calls:
             yield from self.inside(source.entered(called))
         elif (dotted(call.func) or "").startswith("self."):  # ``self.transform(image)``
             yield from self.of(source.part(call.func))
+        elif (items := looped_over(source, call.func)) is not None:
+            yield from self.of(source.part(items))
+
+
+def looped_over(source: ValueSource, func: ast.expr) -> ast.expr | None:
+    """The iterable of a loop around a statement that binds the called name: ``for op in self.ops``."""
+    if source.place.statement is None or not isinstance(func, ast.Name):
+        return None
+    loops = (link.node for link in source.place.statement.around if isinstance(link.node, ast.For))
+    return next((loop.iter for loop in loops if dotted(loop.target) == func.id), None)
+
+
+def _added(source: ValueSource) -> Iterator[ast.expr]:
+    """What is appended to a list while it has a name: ``steps.append(Resize(224))``, ``steps.extend([...])``."""
+    step = source.steps[-1] if source.steps else None
+    name = dotted(step.node) if step is not None and step.kind is Through.NAME else None
+    for call in source.place.scope.calls if name is not None else ():
+        if dotted(call.func) == f"{name}.append":
+            yield from call.args
+        elif dotted(call.func) == f"{name}.extend":
+            yield from (part for given in call.args if isinstance(given, ast.List | ast.Tuple) for part in given.elts)
 
 
 # What the function of a map does for each sample, also through functions of the project that it calls.

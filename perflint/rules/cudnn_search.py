@@ -12,6 +12,7 @@ from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
+from perflint.facts.sample_calls import COMPOSE, looped_over
 from perflint.findings import Confidence
 from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, scope_binding
 from perflint.index.project import FileIndex, Place
@@ -49,7 +50,6 @@ _PHOTOS = re.compile(r"paddle\.vision\.datasets\.(?:\w+\.)*(?:DatasetFolder|Imag
 _TRANSFORMS = re.compile(r"paddle\.vision\.transforms\.(?:\w+\.)*(\w+)$")
 _CUTS = frozenset({"RandomResizedCrop", "RandomCrop", "CenterCrop", "center_crop", "crop"})
 _SCALES = frozenset({"Resize", "resize"})
-_COMPOSE = re.compile(r"(?:^|\.)Compose\w*$")
 _FROM_DATA = frozenset({"shape", "width", "height"})
 """Attributes of an image that make a size depend on it; so does ``size``."""
 _ARITHMETIC = frozenset({"int", "float", "round", "tuple", "list", "max", "min", "abs", "floor", "ceil", "len"})
@@ -157,7 +157,7 @@ class _Reader:
         if not isinstance(node, ast.Call):
             called = function_of(made, node)
             return before if called is None else self._run(made.entered(called), before)
-        if _COMPOSE.search(made.qualified) and node.args:
+        if COMPOSE.search(made.qualified) and node.args:
             return self._changed(made.part(node.args[0]), before)
         known = _TRANSFORMS.match(made.qualified)
         if known is not None:
@@ -213,7 +213,7 @@ class _Reader:
         if last in ("resize", "reshape") and isinstance(call.func, ast.Attribute):
             return _after_method(last, place, call, before)
         if isinstance(call.func, (ast.Name, ast.Attribute)):
-            items = _looped_over(place, call.func)
+            items = looped_over(place, call.func)
             target = place.part(items if items is not None else call.func)
             return self._changed(target, before) if _may_hold(target, call.func) else before
         return before
@@ -225,14 +225,6 @@ def _may_hold(place: ValueSource, func: ast.expr) -> bool:
     if name.startswith("self."):
         return name.count(".") == 1
     return "." not in name and (place.node is not func or scope_binding(name, place.place.scope) is not None)
-
-
-def _looped_over(place: ValueSource, func: ast.expr) -> ast.expr | None:
-    """The iterable of a loop around a statement that binds the called name: ``for op in self.ops``."""
-    if place.place.statement is None or not isinstance(func, ast.Name):
-        return None
-    loops = (link.node for link in place.place.statement.around if isinstance(link.node, ast.For))
-    return next((loop.iter for loop in loops if dotted(loop.target) == func.id), None)
 
 
 # -- which sizes a step gives --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.findings import Confidence, Fix, Related
-from perflint.flow.sources import Through, ValueSource, asked, sources
+from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
@@ -389,21 +389,23 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
 def _copy_places(file: FileIndex) -> Iterator[Candidate]:
     """What makes a tensor of each sample elsewhere: in a method that is called, with other tensors, when collating."""
     known = {tensor.call for sample in sample_tensors(file) for tensor in sample.tensors}
-    for call, found in sample_copies(file.project).get(file.path, {}).items():
-        statement = statement_around(file.tree, call)
-        if statement is not None and call not in known:
-            yield Candidate(call, statement, found)
+    for node, found in sample_copies(file.project).get(file.path, {}).items():
+        statement = statement_around(file.tree, node)
+        if statement is not None and node not in known:
+            yield Candidate(node, statement, found)
 
 
 @rule(TENSORS.code, at=At.ANYWHERE, find=_copy_places, claims=False, needs_kinds=False)
 def copies_of_samples(found: SampleCopy, context: Context) -> None:
     """Report what copies each sample to the device by itself; where arrays can be kept is for a person to decide."""
     path, row = found.reader
+    is_written = isinstance(context.node, ast.Subscript)
+    text = f"a {'row' if is_written else 'tensor'} each{' in workers' if found.in_workers else ''}"
     context.report(
-        TENSORS.words("collated" if found.collated else "made on the way"),
-        related=tuple(Related(*other, "makes another tensor of each sample") for other in found.others),
+        TENSORS.words("written" if is_written else "collated" if found.collated else "made on the way"),
+        related=tuple(Related(*other, "copies each sample, too") for other in found.others),
         event=_IN_WORKERS if found.in_workers else "",
-        message=TENSORS.texts["a tensor each in workers" if found.in_workers else "a tensor each"],
+        message=TENSORS.texts[text],
         reader=TENSORS.texts["for a place" if row else "for a training"].format(place=context.where(path, row)),
     )
 
@@ -433,10 +435,12 @@ def _array(tensor: SampleTensor, asarray: str, context: Context) -> Instead:
 
 _READS = re.compile(
     r"numpy\.(?:load|loadtxt|genfromtxt|fromfile)$|pandas\.read_\w+$|json\.load$|pickle\.load$|h5py\.File$|lmdb\.open$"
-    r"|paddle\.load$|scipy\.io\.loadmat$|yaml\.(?:safe_)?load$|joblib\.load$|cv2\.imread$|PIL\.Image\.open$"
+    r"|netCDF4\.(?:MF)?Dataset$|paddle\.load$|scipy\.io\.loadmat$|yaml\.(?:safe_)?load$|joblib\.load$|cv2\.imread$|PIL\.Image\.open$"
     r"|(?:skimage\.io|imageio|matplotlib\.(?:pyplot|image))\.imread$|xml\.etree\.ElementTree\.parse$|open$"
 )
 _WORDS = ("load", "open", "imread", "read_csv", "loadtxt", "File", "genfromtxt", "fromfile", "loadmat", "parse")
+_ARRAYS = re.compile(r"netCDF4\.(?:MF)?Dataset$|h5py\.File$")
+"""What opens a file whose arrays stay on the disk: to take a slice of one is to read it."""
 _SAME = re.compile(r"os\.path\.\w+$|os\.fspath$|pathlib\.(?:Pure)?Path$|(?:str|int|len|list|sorted|tuple)$")
 _SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "replace", "strip", "with_suffix"})
 _UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -460,21 +464,44 @@ def _repeated_reads(at: Place) -> Iterator[Candidate]:
         if jumps or _is_kept(statement) or any(_asks_for_kept(test) for test, _ in statement.conditions):
             continue
         inside: set[ast.AST] = set()
-        for call in statement.calls:
-            if call not in inside and _reads_the_same(at, statement, call):
-                yield Candidate(call, statement.node)
-                inside.update(walk(call))
+        slices = [item for item in statement.nodes if isinstance(item, ast.Subscript)]
+        reads: list[ast.Call | ast.Subscript] = [*slices, *statement.calls]
+        for read in reads:
+            if read not in inside and _reads_the_same(at.before(statement), read):
+                yield Candidate(read, statement.node)
+                inside.update(walk(read))
 
 
-def _reads_the_same(at: Place, statement: Statement, call: ast.Call) -> bool:
-    qualified = at.file.names.qualified(call.func)
-    values = arguments_of(call)
+def _reads_the_same(at: Place, read: ast.Call | ast.Subscript) -> bool:
+    if isinstance(read, ast.Subscript):
+        is_same = _takes_rows(read) and _is_same(asked(read, at, through=Through.NAME))
+        return is_same and _is_on_disk(asked(read.value, at, through=EVERYTHING & ~Through.ITEM))
+    qualified = at.file.names.qualified(read.func)
+    values = arguments_of(read)
     if not _READS.match(qualified) or not values:
         return False
-    if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
+    if qualified == "numpy.load" and argument_of(read, "mmap_mode", 1) is not None:
         return False
-    place = at.before(statement)
-    return all(_is_same(asked(value, place, through=Through.NAME)) for value in values)
+    return all(_is_same(asked(value, at, through=Through.NAME)) for value in values)
+
+
+def _takes_rows(read: ast.Subscript) -> bool:
+    """``rain[:n]``, ``rain[...]``, ``rain[()]``: not a key."""
+    index = read.slice.elts if isinstance(read.slice, ast.Tuple) else [read.slice]
+    return not index or any(isinstance(each, ast.Slice) or getattr(each, "value", None) is ... for each in index)
+
+
+def _is_on_disk(value: ValueSource) -> bool:
+    """Whether items of a variable are read from a file each time: ``netCDF4.Dataset(path).variables["rain"]``."""
+    for source in value.sources():
+        node = source.node
+        while (isinstance(node, ast.Subscript) and not _takes_rows(node)) or (
+            isinstance(node, ast.Attribute) and node.attr == "variables"
+        ):
+            node = node.value
+        if _ARRAYS.match(source.qualified) or (node is not source.node and _is_on_disk(source.part(node))):
+            return True
+    return False
 
 
 def _is_same(value: ValueSource) -> bool:
@@ -540,17 +567,20 @@ def _is_kept(statement: Statement) -> bool:
 # PPF108: a dataset that reads the same file again for each sample.
 
 READ_AGAIN = shipped()["PPF108"]
-_HANDLES = ("h5py.File", "lmdb.open")
+_HANDLES = ("h5py.File", "lmdb.open", "netCDF4.Dataset")
 
 
 @query
 def _repeated_places(file: FileIndex) -> list[Candidate]:
-    methods = sample_methods(file) if file.has_words(*_WORDS) else ()
+    methods = sample_methods(file) if file.has_words(*_WORDS, "netCDF4") else ()
     scopes = dict.fromkeys(scope for method in methods for scope in _with_helpers(method))
     return [read for scope in scopes for read in _repeated_reads(Place(file, scope))]
 
 
 @rule(READ_AGAIN.code, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
-def reads_again(call: ast.Call, context: Context) -> None:
+def reads_again(read: ast.Call | ast.Subscript, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    context.report(READ_AGAIN.words("handle" if context.name(call.func) in _HANDLES else ""))
+    if isinstance(read, ast.Subscript):
+        context.report(READ_AGAIN.words("slice"), message=READ_AGAIN.texts["slice"])
+    else:
+        context.report(READ_AGAIN.words("handle" if context.name(read.func) in _HANDLES else ""))

@@ -11,7 +11,7 @@ from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import Follower
 from perflint.facts.loaders import LOADER, Worth, reading
 from perflint.findings import Related
-from perflint.flow.sources import asked
+from perflint.flow.sources import Through, asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place, Project
@@ -47,7 +47,7 @@ _SEQUENCES = re.compile(
     r"(?i)(?:^|_)(?:tok|token|ids?|texts?|words?|chars?|sents?|sentences?|sequences?|seqs?|src|tgt|trg|phones?|phonemes?"
     r"|mels?|specs?|spectrograms?|wavs?|audios?|speech|utts?|feats?|frames?|inputs?)(?:_|s?$|\d)"
 )
-_FEW = re.compile(r"(?i)box|gt|annot|target|obj|polygon|point|node|edge|caption")
+_FEW = re.compile(r"(?i)box|(?:^|_)gts?(?:_|$)|annot|target|obj|polygon|point|node|edge|caption")
 """What there are only some of in a sample: padding them costs little."""
 _LONGEST = frozenset({"max", "numpy.max", "numpy.amax"})
 _FILLS = frozenset({"pad", "zeros", "ones", "full", "empty", "zeros_like", "full_like"})
@@ -76,7 +76,7 @@ class _Pads(Follower):
         self.files.add(file)
         qualified, last = file.names.qualified(call.func), terminal(call) or ""
         made = Modules.of(file.project).class_at(file, call.func)
-        names = Hierarchy.of(file.project).unseen(*made) if made is not None else frozenset({qualified})
+        names = {qualified, *(Hierarchy.of(file.project).unseen(*made) if made is not None else ())}
         receiver = dotted(call.func.value) or "" if isinstance(call.func, ast.Attribute) else ""
         is_pad = any(map(_PADS.match, names)) and (file.matches(_TEXTS) or _SEQUENCES.search(ast.unparse(call)))
         is_collator = any(map(_COLLATORS.match, names)) or (last == "pad" and "tokenizer" in receiver.lower())
@@ -90,7 +90,12 @@ class _Pads(Follower):
             node = statement.node
             value = node.value if isinstance(node, ast.Assign) else None
             names = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
-            if value is not None and names and _is_longest(value, at.file) and _is_filled_to(names, at.scope):
+            if (
+                value is not None
+                and names
+                and _is_longest(value, at.before(statement))
+                and _is_filled_to(names, at.scope)
+            ):
                 self.found.append(Padding(node, at.file, at.scope.name))
 
 
@@ -102,14 +107,18 @@ def _pads_to_longest(call: ast.Call) -> bool:
     return isinstance(padding, ast.Constant) and padding.value is True
 
 
-def _is_longest(value: ast.expr, file: FileIndex) -> bool:
-    """``max(len(text) for text in texts)``, ``max(mel.shape[1] for mel in mels)``: of sequences, by their names."""
-    if not isinstance(value, ast.Call) or file.names.qualified(value.func) not in _LONGEST:
+def _is_longest(value: ast.expr, at: Place) -> bool:
+    """``max(len(text) for text in texts)``, ``max(mel.shape[1] for mel in mels)``: of sequences, by their names.
+
+    The lengths may have a name: ``lengths = [len(text) for text in texts]``, ``max(lengths)``.
+    """
+    if not isinstance(value, ast.Call) or at.file.names.qualified(value.func) not in _LONGEST:
         return False
-    names = [part for name in names_in(value) for part in name.split(".")]
-    texts = [string_of(item) or "" for item in walk(value) if isinstance(item, ast.Constant)]
+    parts = [value, *(each.node for given in value.args for each in asked(given, at, through=Through.NAME).sources())]
+    names = [part for each in parts for name in names_in(each) for part in name.split(".")]
+    texts = [string_of(item) or "" for each in parts for item in walk(each) if isinstance(item, ast.Constant)]
     measures = any(name in ("len", "shape") or "len" in name for name in names)
-    said = [*names, *texts]
+    said = [*names, *texts, at.scope.name]
     return measures and any(map(_SEQUENCES.search, said)) and not any(map(_FEW.search, said))
 
 
@@ -147,7 +156,7 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
 
     That is a sampler. For a loader that shuffles by itself it is what pads: other rules are about the loader.
     """
-    found: dict[str, dict[ast.AST, RandomLengths]] = {}
+    made: list[tuple[Scope, ast.Call, RandomLengths]] = []
     for file in project.mentions.of("DataLoader"):
         if file.is_quiet or file.is_foreign or file.is_offline:
             continue
@@ -155,10 +164,14 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
             shuffling = _shuffling(call, Place(file, scope, statement), file)
             padding = _padding(call, Place(file, scope, statement)) if shuffling else None
             if padding is not None and _trains(call, Place(file, scope), statement):
-                first, *others = shuffling
-                is_loader = first.call is call
-                path, node = (padding.file.path, padding.node) if is_loader else (first.place.file.path, first.call)
-                found.setdefault(path, {}).setdefault(node, RandomLengths(padding, first, tuple(others)))
+                made.append((scope, call, RandomLengths(padding, shuffling[0], tuple(shuffling[1:]))))
+    with_sampler = {scope for scope, call, lengths in made if lengths.sampler.call is not call}
+    found: dict[str, dict[ast.AST, RandomLengths]] = {}
+    for scope, call, lengths in made:
+        if lengths.sampler.call is not call:
+            found.setdefault(lengths.sampler.place.file.path, {}).setdefault(lengths.sampler.call, lengths)
+        elif scope not in with_sampler:  # else it is the same loader, for one process
+            found.setdefault(lengths.padding.file.path, {}).setdefault(lengths.padding.node, lengths)
     return found
 
 

@@ -13,6 +13,8 @@ from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
+from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import COMPREHENSIONS, LOOPS
 from perflint.syntax.tree import walk
@@ -20,6 +22,7 @@ from perflint.trace.loading import workers_of
 
 RULE = shipped()["PPF106"]
 _TO_TENSOR = re.compile(r"paddle\.to_tensor$|paddle\.vision\.transforms\.(?:functional\.)?to_tensor$")
+_FILLED = re.compile(r"paddle\.(?:zeros|ones|empty|full)$")
 
 
 _MOST_OTHERS = 8
@@ -28,14 +31,14 @@ _MOST_OTHERS = 8
 
 @dataclass(frozen=True)
 class SampleCopy:
-    """A call that creates a tensor of each sample.
+    """A call that creates a tensor of each sample, or the part of a tensor that the collating function writes for each.
 
     ``reader``: where the training draws from the loader, by path and row, ``""`` and 0 if unknown. ``collated``: the
     collating function does it, for one sample after the other. ``in_workers``: worker processes do it, on the CPU.
     ``others``: what else does so for the same loader.
     """
 
-    call: ast.Call
+    node: ast.expr
     reader: tuple[str, int]
     collated: bool
     in_workers: bool
@@ -43,12 +46,12 @@ class SampleCopy:
 
 
 @query
-def sample_copies(project: Project) -> Mapping[str, Mapping[ast.Call, SampleCopy]]:
-    """These calls, by path: the first one for the samples of each loader, and the first one that collates them.
+def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy]]:
+    """These places, by path: the first one for the samples of each loader, and the first one that collates them.
 
     For a loader with workers it is the first of all.
     """
-    found: dict[str, dict[ast.Call, SampleCopy]] = {}
+    found: dict[str, dict[ast.expr, SampleCopy]] = {}
     for file in project.mentions.of("DataLoader"):
         if file.is_quiet or file.is_foreign or file.is_offline:
             continue
@@ -63,7 +66,6 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.Call, SampleCopy
             in_workers = 0 not in workers_of(call, at.before(statement))
             parts = [made] if in_workers else [[each for each in made if each[1] is kind] for kind in (False, True)]
             for (first, collated), *rest in filter(None, parts):
-                assert isinstance(first.node, ast.Call)
                 others = dict.fromkeys((each.place.file.path, each.place.file.row(each.node)) for each, _ in rest)
                 others.pop((first.place.file.path, first.place.file.row(first.node)), None)
                 where = (read.path, read.line)
@@ -75,7 +77,7 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.Call, SampleCopy
 
 
 def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
-    """The calls that make a tensor of a sample in the dataset of a loader, and those when collating."""
+    """What makes a tensor of a sample in the dataset of a loader, and what copies each sample when collating."""
     dataset, collate = argument_of(call, "dataset", 0), argument_of(call, "collate_fn", 8)
     for each in calls_of_dataset(asked(dataset, at)) if dataset is not None else ():
         if _copies(each):
@@ -83,6 +85,8 @@ def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
     for each in calls_of_function(asked(collate, at)) if collate is not None else ():
         if _copies(each) and _is_for_each(each.node, each.place.file):
             yield each, True
+        elif _FILLED.match(each.qualified):
+            yield from ((each.part(part), True) for part in _parts_written(each))
 
 
 def _copies(source: ValueSource) -> bool:
@@ -98,3 +102,15 @@ def _is_for_each(call: ast.expr, file: FileIndex) -> bool:
             is_in_loop = any(isinstance(link.node, LOOPS) and link.branch == "body" for link in statement.around)
             return is_in_loop or any(part is call for part in parts)
     return False
+
+
+def _parts_written(made: ValueSource) -> Iterator[ast.expr]:
+    """The rows of a new tensor that a loop writes: ``out[i, :n] = sample``, ``out[i] += sample``."""
+    shape = argument_of(made.node, "shape", 0) if isinstance(made.node, ast.Call) else None
+    if made.place.statement is None or not isinstance(shape, ast.List | ast.Tuple) or len(shape.elts) < 2:
+        return
+    names = bound_by(made.place.statement.node)
+    for statement in made.place.scope.statements:
+        for target in targets_of(statement.node) if statement.loop is not None else ():
+            if isinstance(target, ast.Subscript) and dotted(target.value) in names:
+                yield target

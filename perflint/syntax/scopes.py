@@ -406,6 +406,9 @@ class FileScopes:
         if scope.owner is None:
             return
         for target in targets:
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+                for part, item in zip(target.elts, value.elts, strict=True):
+                    self._self_attribute(scope, [part], item)  # of `self.x, self.y = x, y`
             name = dotted(target) if isinstance(target, ast.Attribute) else None
             if name and name.startswith("self.") and name.count(".") == 1:
                 scope.owner.attributes.setdefault(name[5:], []).append((value, scope))
