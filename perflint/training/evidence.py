@@ -116,6 +116,8 @@ def _is_full_batch(scope: Scope, loop: Loop) -> bool:
 
     A number of epochs that the code itself writes down belongs to a trial, or to an attack on a single picture.
     """
+    if any(vocabulary.means_loader(name) for name in names_in(loop)):
+        return False
     over = loop.iter.args if isinstance(loop, ast.For) and _counts(loop) and isinstance(loop.iter, ast.Call) else []
     return len(over) == 1 and (dotted(over[0]) or "").removeprefix("self.") in {*scope.parameters, *_attributes(scope)}
 
