@@ -187,6 +187,111 @@ def test_an_epoch_that_goes_over_batches_is_no_step() -> None:
     )
 
 
+def test_an_epoch_that_draws_from_a_loader_is_no_step() -> None:
+    text = FIT.format(count="epochs", mark="").replace("self.net(points)", "self.net(next(self.train_loader))")
+    expect_reads(text)
+
+
+# -- a change that a step looks for ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("test", "mark"),
+    [
+        ("before != self.ratio", ""),
+        ("before != self.ratio or self.is_new", ""),  # the branch itself turns that off
+        ("not before == self.ratio", ""),
+        ("before == self.ratio", "  #: PPF202"),
+        ("before != self.goal", "  #: PPF202"),  # nothing says that they are ever the same
+        ("before != self.ratio or self.goal", "  #: PPF202"),
+    ],
+)
+def test_what_runs_where_a_step_has_changed_a_field(test: str, mark: str) -> None:
+    expect_reads(
+        f"""
+        import paddle
+
+
+        class Pruner:
+            def __init__(self, goal):
+                self.ratio, self.goal, self.is_new, self.count = 0.0, goal, True, 0
+
+            def step(self, x):
+                before = self.ratio
+                if self.count % 100 == 0:
+                    self.ratio = self.ratio + 0.1
+                self.count += 1
+                if {test}:
+                    print(x.mean()){mark}
+                    self.is_new = False
+
+
+        def train(net, loader, optimizer, goal):
+            pruner = Pruner(goal)
+            for x in loader:
+                net(x).sum().backward()
+                optimizer.step()
+                pruner.step(x)
+        """
+    )
+
+
+# -- classes as values -------------------------------------------------------------------------------------------------
+
+CLASSES = """
+import paddle
+
+
+class Plain(paddle.nn.Layer):
+    def forward(self, x):
+        return x
+
+
+class Net(paddle.nn.Layer):
+    def measure(self, x):
+        return x.mean().item()  #: PPF201
+
+    def forward(self, x):
+        return x
+
+
+class Trainer:
+    def __init__(self, net_class{default}):
+        self.net = {made}
+
+    def fit(self, loader, optimizer):
+        for x in loader:
+            loss = self.net(x).sum()
+            self.net.measure(loss)
+            loss.backward()
+            optimizer.step()
+
+
+def main(loader, optimizer):
+    Trainer({given}).fit(loader, optimizer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "made", "given"),
+    [
+        ("", "net_class()", "Net"),
+        ("", "net_class()", "net_class=Net"),
+        ("=Net", "net_class()", ""),
+        ("=Net", "net_class(4)", "cfg.net"),  # the default may still be what runs
+        ("=Plain", "net_class()", "Net"),
+        ("", "{'net': Net}['net']()", "1"),
+    ],
+)
+def test_a_class_that_is_passed_makes_objects(default: str, made: str, given: str) -> None:
+    expect_reads(CLASSES.format(default=default, made=made, given=given))
+
+
+@pytest.mark.parametrize(("default", "made", "given"), [("", "net_class()", "Plain"), ("=Net", "net_class()", "Plain")])
+def test_a_class_that_is_not_passed_makes_none(default: str, made: str, given: str) -> None:
+    expect_reads(CLASSES.replace("  #: PPF201", "").format(default=default, made=made, given=given))
+
+
 # -- a step that nothing in the project calls --------------------------------------------------------------------------
 
 MODEL = """
