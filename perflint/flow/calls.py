@@ -258,8 +258,8 @@ class CallGraph(Part):
         """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
         called = self._meaning(at, call.func, env)
         if called.tag == CLASS_TAG:
-            made = (self._modules.method(part, "__init__") for part in called.type.split(EITHER))
-            return [Callee(init, creates=True) for init in made if init is not None]
+            inits = (self._modules.method(part, "__init__") for part in called.type.split(EITHER))
+            return [Callee(init, creates=True) for init in inits if init is not None]
         found = self._functions(called)
         if not found and called.type:
             method = self._modules.method(called.type, "__call__")
