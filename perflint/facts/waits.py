@@ -11,8 +11,8 @@ from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked
-from perflint.index.kinds import Kind
+from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
+from perflint.index.kinds import FUNCTION_TAG, Kind
 from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, dotted_names, plain_names, stored_names
@@ -374,8 +374,28 @@ def is_asked(node: ast.expr, kind: Kind) -> bool:
     return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
 
 
+def looked_up_in_a_list(node: ast.expr, point: Point) -> Kind | None:
+    """The kind of the tensor that ``k in [0, 1]`` compares with one item after the other; None for all else.
+
+    A dict or a set uses the hash instead, and nothing is compared with an empty list.
+    """
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return None
+    kind = Evaluator(point.file, point.full_env).kind(node.left)
+    if not kind.is_tensor or kind.guess or kind.items or is_in_host_memory(node.left, point):
+        return None
+    lists = [each.node if each.is_known else None for each in sources(node.comparators[0], point.place)]
+    is_list = all(isinstance(each, (ast.List, ast.Tuple, ast.ListComp)) for each in lists)
+    return kind if is_list and any(getattr(each, "elts", [each]) for each in lists) else None
+
+
 def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
-    """Whether a size in an expression is a tensor of the device, which the host has to read first."""
+    """Whether a size in an expression is a tensor of the device, which the host has to read first.
+
+    A function of the project with a name of one of Paddle takes no sizes: ``self.expand(encodings, durations)``.
+    """
+    if isinstance(node, ast.Call) and evaluator.kind(node.func).tag == FUNCTION_TAG:
+        return False
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     return any(_is_on_the_device(part, point, evaluator) for part in sizes)
 

@@ -194,9 +194,10 @@ class ValueSource:
             return MadeObject(*found, Located(node, place)) if found is not None else None
         if not isinstance(node, ast.Name):
             return None
-        if node.id == "self" and place.scope.owner is not None:
+        owner = place.scope.object_class if node.id == "self" else None
+        if owner is not None:
             known = replace(self, node=place.made.call, place=place.made.place).object if place.made else None
-            return known or MadeObject(place.file, place.scope.owner)
+            return known or MadeObject(place.file, owner)
         scope = scope_binding(node.id, place.scope)
         said = annotation_of(scope, node.id) if scope is not None else None
         found = class_at(place.file, said) if said is not None else None

@@ -27,7 +27,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
+from perflint.syntax.bindings import bindings_of, definitions_of, loads_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, is_none
 from perflint.syntax.scopes import Class, Scope
@@ -43,6 +43,8 @@ _MAY_HOLD = (*MAY_BE_FUNCTIONS, ast.Dict, ast.List, ast.Tuple)
 """Those, and containers of functions or objects."""
 _MOST_VALUES = 8
 """A name that is bound more often may mean anything; for an attribute, these first values count."""
+
+_NOTHING: Mapping[str, Kind] = {}
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
@@ -61,12 +63,15 @@ class Values(Part):
 
     def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
         """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
-        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
-            return self._modules.kind_of_instance(at.file, at.scope.owner)
+        owner = at.scope.object_class if isinstance(node, ast.Name) and node.id == "self" else None
+        if owner is not None:
+            return self._modules.kind_of_instance(at.file, owner)
         name = dotted(node)
         if name is None:
             return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
         known = self.function(at, name) or self._object(at, name)
+        if known.tag == UNKNOWN_TAG and name.partition(".")[0] not in at.scope.parameters:
+            known = self._modules.class_value(at.file, name) or known
         return known if known.tag != UNKNOWN_TAG else self._method_of_object(at, name)
 
     def _method_of_object(self, at: Place, name: str) -> Kind:
@@ -78,15 +83,17 @@ class Values(Part):
     def function(self, at: Place, name: str) -> Kind | None:
         """The function that a dotted name refers to, or the method of the scope's own object, as a value."""
         first, _, method = name.partition(".")
-        if first != "self" or at.scope.owner is None:
+        owner = at.scope.object_class if first == "self" else None
+        if owner is None:
             return self._modules.function_value(at.file, at.scope, name)
-        found = self._modules.method_of(at.file, at.scope.owner, method)
+        found = self._modules.method_of(at.file, owner, method)
         return self._modules.as_value(found) if found is not None else None
 
     def _object(self, at: Place, name: str) -> Kind:
         """The kind of an object, from the only assignment to its name."""
-        if name.startswith("self.") and name.count(".") == 1 and at.scope.owner is not None:
-            return self.attribute(self._modules.kind_of_instance(at.file, at.scope.owner).type, name[5:]) or UNKNOWN
+        owner = at.scope.object_class if name.startswith("self.") and name.count(".") == 1 else None
+        if owner is not None:
+            return self.attribute(self._modules.kind_of_instance(at.file, owner).type, name[5:]) or UNKNOWN
         for enclosing in at.scope.outwards:
             value = definitions_of(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
@@ -194,8 +201,9 @@ class Values(Part):
     def base_env(self, at: Place, parameters: Env, owner: str = "") -> Environment:
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
         env = Environment(module_env(at.file) if at.scope is not at.file.scopes.module else {})
-        if at.scope.owner is not None:
-            kind = self._modules.kind_of_instance(at.file, at.scope.owner)
+        env.update(self._from_around(at))
+        if at.scope.object_class is not None:
+            kind = self._modules.kind_of_instance(at.file, at.scope.object_class)
             if owner and self._modules.class_named(owner) is not None:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
@@ -206,11 +214,21 @@ class Values(Part):
         for name, default in defaults_of(at.scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
+            elif (made := self._modules.class_value(at.file, dotted(default) or "")) is not None:
+                env[name] = made
         for name, inner in at.scope.functions.items():
             if name not in env:
                 env[name] = self._modules.as_value(Place(at.file, inner))
         env.update(parameters)
         return env
+
+    @query(cycle=_NOTHING)
+    def _from_around(self, at: Place) -> Mapping[str, Kind]:
+        """The objects and functions that the names of the functions around an inner one mean there."""
+        around = [scope for scope in at.scope.outwards if scope.parent is not None][1:]
+        read = loads_of(at.scope).keys() - bindings_of(at.scope).keys() if around else ()
+        known = {name: self._object(Place(at.file, around[0]), name) for name in read if _binds(around, name)}
+        return {name: kind for name, kind in known.items() if kind.tag != UNKNOWN_TAG}
 
     @query
     def _annotated(self, at: Place) -> Mapping[str, Kind]:
@@ -259,7 +277,9 @@ class Values(Part):
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
             if is_none(value):
                 continue
-            handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
+            given = value.func if isinstance(value, ast.Call) else value  # an object, or a class of which it makes one
+            is_given = isinstance(given, ast.Name) and given.id in scope.parameters
+            handed = self._project.resolving.handed(Place(file, scope)) if is_given else {}
             env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
             kinds.append(Evaluator(file, env).kind(value))
         return reduce(join, kinds) if kinds else None
@@ -313,9 +333,8 @@ class Values(Part):
         A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
         """
         env = {**_hiding(at), **self._modules.functions_of(at)}
-        return (
-            env if at.scope.owner is None else {**env, "self": self._modules.kind_of_instance(at.file, at.scope.owner)}
-        )
+        owner = at.scope.object_class
+        return env if owner is None else {**env, "self": self._modules.kind_of_instance(at.file, owner)}
 
     # -- names that are bound once -----------------------------------------------------------------------------
 
@@ -343,6 +362,11 @@ class Values(Part):
                     if answer is not None:
                         answers[f"{name}()" if is_call else str(name)] = answer
         return answers
+
+
+def _binds(around: list[Scope], name: str) -> bool:
+    """Whether one of the functions around another binds a name."""
+    return any(name in bindings_of(scope) or name in all_parameters(scope) for scope in around)
 
 
 def _property_of(scope: Scope, item: ast.AST) -> str | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -76,8 +77,13 @@ class Imports(Part):
         return is_plain and not any(parts[-1 - len(rest) :] == (first, *rest) for parts in modules)
 
     def _beside(self, file: FileIndex, node: ast.ImportFrom) -> FileIndex | None:
-        """The file that a statement imports from, if it is in the same folder or named relative to it."""
+        """The file that a statement imports from, if it is in the same folder or named relative to it.
+
+        A file ``typing.py`` of a package is not what ``from typing import Any`` means: that is Python's own.
+        """
         folder, named = file.parts[: len(file.parts) - max(node.level, 1)], (node.module or "").split(".")
+        if node.level == 0 and named[0] in sys.stdlib_module_names:
+            return None
         found = self._project.modules.get((*folder, *named)) if node.module else None
         alike = (parts for parts in self._project.modules if parts[-len(named) :] == tuple(named))
         is_clear = node.level > 0 or not folder or (len(named) == 1 and next(islice(alike, 1, None), None) is None)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
-from perflint.facts.waits import asks_an_item, ends_a_loop_inside, picks_in_a_branch
+from perflint.facts.waits import asks_an_item, ends_a_loop_inside, looked_up_in_a_list, picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
@@ -375,7 +375,7 @@ def _read_by(point: Point, node: ast.expr, asked: bool) -> Kind | None:
         if kind is not None:
             return kind
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        return _member(node, evidence)
+        return looked_up_in_a_list(node, point)
     return evidence.tensor(node) if asked else None
 
 
@@ -390,13 +390,6 @@ def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
         return evidence.item(call.args[0])
     kinds = [evidence.operand(argument) for argument in call.args]
     return next((kind for kind in kinds if kind is not None), None)
-
-
-def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
-    """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set uses the hash."""
-    kind = evidence.tensor(node.left)
-    within = evidence.bound(node.comparators[0])
-    return kind if isinstance(within, (ast.List, ast.Tuple, ast.ListComp)) else None
 
 
 def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:

@@ -232,6 +232,11 @@ class Scope:
             scope = scope.parent
 
     @property
+    def object_class(self) -> Class | None:
+        """The class of the object that ``self`` means: in a function inside a method, that of the method."""
+        return next((each.owner for each in self.outwards if each.owner or "self" in each.parameters), None)
+
+    @property
     def row(self) -> int:
         """The row of its ``def``; 1 for a module."""
         return 1 if isinstance(self.node, ast.Module) else self.node.lineno

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perflint.facts.evaluations import Evaluations
 from perflint.facts.paddle_calls import Done, done_by, log_family, shown_tensors, tested_argument
 from perflint.facts.unknown_size import dynamic_op
-from perflint.facts.waits import is_asked, is_in_host_memory, sizes_on_the_device
+from perflint.facts.waits import is_asked, is_in_host_memory, looked_up_in_a_list, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import LAYER_TAG, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind
@@ -163,7 +163,7 @@ def _evaluated(part: ast.AST) -> Iterator[ast.expr]:
 
 def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth: bool) -> EventKind | None:
     """The event that an expression is because of what it is computed from, or asked for."""
-    if is_asked_for_truth and is_asked(node, evaluator.kind(node)):
+    if (is_asked_for_truth and is_asked(node, evaluator.kind(node))) or looked_up_in_a_list(node, point) is not None:
         return EventKind.DECISION
     if isinstance(node, ast.Compare) and _is_looked_up(node, evaluator):
         return EventKind.DECISION

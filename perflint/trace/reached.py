@@ -34,6 +34,8 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, means_settings, trains
+from perflint.training.evidence import STEP_METHODS
+from perflint.training.training_calls import TrainingCalls
 
 _PLAIN = frozenset({"object", "ABC", "abc.ABC", "paddle.nn.Layer", "nn.Layer", "typing.Generic", "typing.Protocol"})
 """Classes that call no method of their subclasses but ``forward`` and those between underscores."""
@@ -186,7 +188,9 @@ class _Search:
             self._start(at, certainty, rows)
         elif certainty > self.found.get(at.scope, Certainty.NO):
             self.notebooks |= _notebooks(at)
-            self.is_open = self.is_open or is_of_library(at.file) or bool(self.notebooks)
+            self.is_open = (
+                self.is_open or is_of_library(at.file) or bool(self.notebooks) or _is_trained_elsewhere(at.function)
+            )
             self.found[at.scope], self.places[at.scope] = certainty, at.function
             self._rows[at.scope] = rows
             self._waiting[certainty].append(at.function)
@@ -271,6 +275,19 @@ def _package_of(file: FileIndex) -> tuple[str, ...]:
     while top > 0 and file.parts[:top] in file.project.modules:
         top -= 1
     return file.parts[: top + 1] if top < len(file.parts) - 1 else ()
+
+
+@query
+def _is_trained_elsewhere(at: Place) -> bool:
+    """Whether a method is a training step by name and contents, of objects that the project makes but never trains.
+
+    Then the script that trains with them is not part of the project, as where only that for testing was published.
+    """
+    owner, project = at.scope.owner, at.file.project
+    if owner is None or at.scope.name not in STEP_METHODS or project.mentions.calls(at.scope.name):
+        return False
+    is_made = any(not there.is_quiet for there, _, _ in InUse.of(project).loads_of(at.file, owner))
+    return is_made and TrainingCalls.of(project).trains(at)
 
 
 @query

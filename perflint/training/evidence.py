@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from perflint.syntax import vocabulary
@@ -105,8 +105,25 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
     return [
         loop
         for loop in loops
-        if loop in hot and not (counts_epochs(loop) or steps_environment(scope, loop) or _in_no_grad(scope, loop))
+        if loop in hot
+        and (not counts_epochs(loop) or _is_full_batch(scope, loop))
+        and not (steps_environment(scope, loop) or _in_no_grad(scope, loop))
     ]
+
+
+def _is_full_batch(scope: Scope, loop: Loop) -> bool:
+    """Whether each epoch is one step on all data: a function or an object trains for as many epochs as it is told.
+
+    A number of epochs that the code itself writes down belongs to a trial, or to an attack on a single picture.
+    """
+    if any(vocabulary.means_loader(name) for name in names_in(loop)):
+        return False
+    over = loop.iter.args if isinstance(loop, ast.For) and _counts(loop) and isinstance(loop.iter, ast.Call) else []
+    return len(over) == 1 and (dotted(over[0]) or "").removeprefix("self.") in {*scope.parameters, *_attributes(scope)}
+
+
+def _attributes(scope: Scope) -> Collection[str]:
+    return scope.owner.attributes if scope.owner is not None else ()
 
 
 def counts_epochs(loop: Loop) -> bool:

@@ -439,6 +439,13 @@ def _a_level(asked: _Comparison) -> bool | None:
     return True if is_limit and level.often(asked.left, True).is_rare else None
 
 
+def _a_change(asked: _Comparison) -> bool | None:
+    """``before != self.ratio`` after ``before = self.ratio``: whether what comes between them has changed it."""
+    before = asked.asked.definitions.get(dotted(asked.left) or "")
+    is_kept = isinstance(before, ast.Attribute) and alike(before, asked.right)
+    return not asked.is_equal if asked.asks_equality and is_kept else None
+
+
 def _the_best(asked: _Comparison) -> bool | None:
     """``loss < best_loss``."""
     return any("best" in name.lower() for side in (asked.left, asked.right) for name in names_in(side))
@@ -451,6 +458,7 @@ _ANSWERS: tuple[tuple[Callable[[_Comparison], bool | None], Often], ...] = (
     (_emptiness, Often.ONCE),
     (_waiting, Often.EVERY_N),
     (_mode, Often.NEVER),
+    (_a_change, Often.ONCE),
     (_one_step, Often.ONCE),
     (_first_steps, Often.ONCE),
     (_the_clock, Often.EVERY_N),
@@ -584,7 +592,8 @@ class Branch:
             return self.turns_off(test.operand, not value)
         if isinstance(test, ast.BoolOp):
             enough = any if isinstance(test.op, ast.And) == value else all
-            return enough(self.turns_off(part, value) for part in test.values)
+            known = self._definitions
+            return enough(self.turns_off(part, value) or often(part, value, known).is_rare for part in test.values)
         if isinstance(test, ast.Call) and dotted(test.func) == "hasattr":
             name = dotted(_looked_up(test))
             return name is not None and not value and any(self._assigned(name)) and self._keeps(name)
