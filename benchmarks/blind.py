@@ -3,7 +3,7 @@
     python benchmarks/blind.py draw 1 OWNER+NAME@COMMIT ...      # writes results/blind/batch-1.json
     python benchmarks/blind.py join 1 first.json second.json [third.json]
     python benchmarks/blind.py recall 1 OWNER+NAME@COMMIT ...    # says of results/blind/recall-1.json what is found
-    python benchmarks/blind.py now 1 OWNER+NAME@COMMIT ...       # which of the places are still reported, by verdict
+    python benchmarks/blind.py again FILE FOLDER ...     # which of these places are still reported, by rule and verdict
     python benchmarks/blind.py table                     # the tables of docs/field-notes.md
 
 ``draw`` checks each tree (a directory named OWNER+NAME, with the files of that commit) with the default settings, and
@@ -20,6 +20,10 @@ a reader before anyone sees what perflint says there: the rows of a place, what 
 that describes it ("none" where none does).  ``recall`` adds whether a finding is on one of these rows, and whether
 perflint has that rule at all.  In batch 6 several readers wrote them, each with its kind and cost; the rule is that of
 the kind, and a row next to the written one counts.
+
+``again`` takes any file of verdicts and the folders with the trees.  A place is still reported if there is a finding on
+its row, or on the one behind it, of the same rule or of another of its hundred (one that waits, PPF2nn), to which the
+place may have moved.  ``--name`` also prints the places of these verdicts.
 """
 
 from __future__ import annotations
@@ -54,9 +58,14 @@ def main() -> None:
         drawn = _read(_batch(options.batch))
         judge(drawn["places"], *(_read(path) for path in options.verdicts))
         _write(_batch(options.batch), drawn)
-    elif options.command == "now":
-        found = [place for tree in _trees(options.trees) for place in _places(tree)]
-        print(", ".join(still(_read(_batch(options.batch))["places"], found)))
+    elif options.command == "again":
+        judged = _judged(options.file)
+        trees = {_name(tree): tree for folder in options.folders for tree in sorted(folder.iterdir())}
+        found = [place for name in sorted({place["repo"] for place in judged}) for place in _places(trees[name])]
+        print(again(judged, found))
+        for place in (place for place in judged if place["verdict"] in options.name):
+            state = "still" if _still(place, found) else "gone"
+            print(f"{place['verdict']} {state} {place['repo']} {place['path']}:{place['row']} {place['code']}")
     else:
         batches = sorted(RESULTS.glob("batch-*.json"), key=_number)
         print("\n\n".join(table(_number(path), _read(path), _recall(_number(path))) for path in batches))
@@ -85,14 +94,21 @@ def seen(expected: list[Place], places: list[Place]) -> None:
         item["found"] = any((item["repo"], item["path"], row) in rows for row in (item["row"], *item["also"]))
 
 
-def still(judged: list[Place], places: list[Place]) -> list[str]:
-    """Of each verdict, how many of the places are still reported by the same rule: ``R 30 of 35``."""
-    rows = {(place["repo"], place["path"], row, place["code"]) for place in places for row in place["rows"]}
-    counts = Counter(place["verdict"] for place in judged)
-    left = Counter(
-        place["verdict"] for place in judged if (place["repo"], place["path"], place["row"], place["code"]) in rows
-    )
-    return [f"{verdict} {left[verdict]} of {counts[verdict]}" for verdict in VERDICTS]
+def again(judged: list[Place], places: list[Place]) -> str:
+    """Of each rule and verdict, how many of the places are still reported, in Markdown: ``30 of 35``."""
+    left = [place for place in judged if _still(place, places)]
+    rows = ["| still reported | R | T | W | F |", "|---|---:|---:|---:|---:|"]
+    for code in (*sorted({place["code"] for place in judged}), ""):
+        counts = [Counter(p["verdict"] for p in group if p["code"].startswith(code)) for group in (left, judged)]
+        cells = (f"{counts[0][verdict]} of {counts[1][verdict]}" for verdict in VERDICTS)
+        rows.append(f"| {code or '**all**'} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _still(place: Place, places: list[Place]) -> bool:
+    there = (other for other in places if (other["repo"], other["path"]) == (place["repo"], place["path"]))
+    rows = {place["row"], place["row"] + 1}
+    return any(other["code"][:4] == place["code"][:4] and not rows.isdisjoint(other["rows"]) for other in there)
 
 
 def judge(places: list[Place], *readers: list[Place]) -> None:
@@ -201,6 +217,13 @@ def _number(path: Path) -> int:
     return int(path.stem.rpartition("-")[2])
 
 
+def _judged(path: Path) -> list[Place]:
+    """The places of a file of verdicts: a list, or a batch; ``OWNER+NAME`` is the directory of a repository."""
+    verdicts = _read(path)
+    places: list[Place] = verdicts if isinstance(verdicts, list) else verdicts["places"]
+    return [{**place, "repo": place["repo"].replace("+", "/", 1)} for place in places]
+
+
 def _read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
@@ -222,9 +245,10 @@ def _options() -> argparse.Namespace:
     recalling = commands.add_parser("recall", help="say which of the places that a reader expected are found")
     recalling.add_argument("batch", type=int)
     recalling.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
-    asking = commands.add_parser("now", help="count the places that are still reported")
-    asking.add_argument("batch", type=int)
-    asking.add_argument("trees", nargs="+", metavar="OWNER+NAME@COMMIT")
+    asking = commands.add_parser("again", help="count the places that are still reported")
+    asking.add_argument("file", type=Path)
+    asking.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    asking.add_argument("--name", default="", metavar="VERDICTS")
     commands.add_parser("table", help="print the tables of all batches")
     return parser.parse_args()
 

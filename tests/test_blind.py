@@ -31,12 +31,19 @@ def test_a_place_that_is_not_judged_is_named(first: str, second: str) -> None:
 
 def test_places_that_are_still_reported() -> None:
     judged = [
-        {"repo": "a/b", "path": "x.py", "row": row, "rows": [row], "code": "PPF201", "verdict": v}
-        for row, v in enumerate("RRW", 1)
+        {"repo": "a/b", "path": "x.py", "row": 10 * number, "code": code, "verdict": verdict}
+        for number, (code, verdict) in enumerate([("PPF201", "R"), ("PPF201", "R"), ("PPF101", "W"), ("PPF201", "F")])
     ]
-    assert blind.still(judged, [judged[0], {**judged[2], "code": "PPF202"}]) == [
-        "R 1 of 2", "T 0 of 0", "W 0 of 1", "F 0 of 0",
-    ]  # fmt: skip
+    found = [  # the row behind, as one of the lines of a finding, and by another rule that waits; another file; none
+        {"repo": "a/b", "path": "x.py", "rows": [3, 1], "code": "PPF210"},
+        {"repo": "a/b", "path": "x.py", "rows": [20], "code": "PPF201"},
+        {"repo": "a/b", "path": "y.py", "rows": [10, 30], "code": "PPF201"},
+    ]
+    assert blind.again(judged, found).splitlines()[2:] == [
+        "| PPF101 | 0 of 0 | 0 of 0 | 0 of 1 | 0 of 0 |",
+        "| PPF201 | 1 of 2 | 0 of 0 | 0 of 0 | 0 of 1 |",
+        "| **all** | 1 of 2 | 0 of 0 | 0 of 1 | 0 of 1 |",
+    ]
 
 
 def test_a_table_counts_by_rule() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from perflint.findings import Confidence
 from tests.evaluation_samples import EVALUATE, METHOD, RULE, confidences, expect_quiet, found
-from tests.support import expect_marked
+from tests.support import check, expect_marked
 
 
 @pytest.mark.parametrize(
@@ -295,3 +295,29 @@ def test_helper_in_another_file_runs_the_model() -> None:
     expect_quiet({"helper.py": guarded, "evaluation.py": caller})
     inside = dedent(helper).replace("    return model(x)", "    with paddle.no_grad():\n        return model(x)")
     expect_quiet({"helper.py": inside, "evaluation.py": caller})
+
+
+@pytest.mark.parametrize(("package", "is_reported"), [("g2pM", False), ("paddlespeech", True)])
+def test_a_model_of_another_package_is_not_run_with_gradients(package: str, is_reported: bool) -> None:
+    text = f"""
+import paddle
+from {package} import Model
+
+
+class Frontend:
+    def __init__(self):
+        self.text_model = Model()
+
+    def ids(self, text):
+        return paddle.to_tensor(self.text_model(text))
+
+
+def evaluate(net, texts):
+    net.eval()
+    front = Frontend()
+    for text in texts:
+        ids = front.ids(text)
+        with paddle.no_grad():
+            print(net(ids).numpy())
+"""
+    assert bool(check(text, RULE)) is is_reported

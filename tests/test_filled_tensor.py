@@ -22,7 +22,7 @@ class Net(nn.Layer):
             {loop}
                 x = self.layer(x)
                 {write}
-        return out
+        return {returned}
 
 
 net = Net()
@@ -38,6 +38,7 @@ USUAL = {
     "around": "if True:",
     "loop": "for i in range(x.shape[1]):",
     "write": "out[:, i] = x",
+    "returned": "out",
 }
 
 
@@ -85,3 +86,41 @@ def test_what_a_list_would_not_make_better_is_not(changes: dict[str, str]) -> No
 def test_a_picture_for_people_is_none() -> None:
     text = TEXT.format(**USUAL).replace("def forward", "def make_grid").replace("net(x, y)", "net.make_grid(x, y)")
     assert check(text, "PPF912") == []
+
+
+def test_a_tensor_that_nothing_reads_has_no_gradient() -> None:
+    assert rows(returned="x") == 0
+    assert rows(returned="out * 2") == 1
+
+
+def test_a_mask_has_no_gradient() -> None:
+    text = TEXT.format(**USUAL).replace("out", "length_masks")
+    assert not check(text, "PPF912")
+
+
+HELPER = """\
+import paddle
+
+
+def filled(layer, x):
+    out = paddle.zeros([8, 20, 64])
+    for i in range(20):
+        x = layer(x)
+        out[:, i] = x
+    return x, out
+
+
+layer = paddle.nn.Linear(64, 64)
+optimizer = paddle.optimizer.Adam(parameters=layer.parameters())
+for x in loader:
+    last, parts = filled(layer, x)
+    loss = {loss}.mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def test_a_part_of_a_result_that_no_caller_reads_has_no_gradient() -> None:
+    assert not check(HELPER.format(loss="last"), "PPF912")
+    assert len(check(HELPER.format(loss="(last + parts.sum())"), "PPF912")) == 1

@@ -418,3 +418,14 @@ def test_amp_that_a_function_refuses_is_not_advised() -> None:
     refuses = "    if amp:\n        raise ValueError('not supported')\n"
     assert len(said(OPTIONS + "def train(loader, amp=False):\n" + body + called)) == 1
     assert said(OPTIONS + "def train(loader, amp=False):\n" + refuses + body + called) == []
+
+
+def test_each_loss_of_a_step_is_scaled() -> None:
+    second = "    other = net(y).mean()\n    other.backward()\n    opt_2.step()\n"
+    [message] = said(OPTIONS + PLAIN + second)
+    assert (
+        "`scaler.scale(loss).backward(); scaler.step(opt); scaler.scale(other).backward(); scaler.step(opt_2); "
+        "scaler.update()`"
+    ) in message
+    [alone] = said(OPTIONS + PLAIN)
+    assert "`scaler.scale(loss).backward(); scaler.step(opt); scaler.update()`" in alone

@@ -200,3 +200,20 @@ def test_what_a_step_runs_without_gradients_is_part_of_it() -> None:
     (read,) = found(text, Confidence.MEDIUM)
     assert text[read.start : read.end] == "scores.numpy()"
     assert found(text.replace(" + matcher(x).mean()", ""), Confidence.MEDIUM) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "is_made_of_host_values"),
+    [
+        ("rows = np.arange(4)\nself.seen = paddle.to_tensor(rows).astype('int32').numpy()\nreturn scores", True),
+        (
+            "n = len(scores)\nrows = paddle.arange(0, 8)\nrows = paddle.reshape(rows, [-1])\nself.seen = rows.numpy()",
+            True,
+        ),
+        ("rows = paddle.arange(0, 8) * x\nself.seen = rows.numpy()", False),
+        ("rows = paddle.nonzero(x)\nself.seen = rows.numpy()", False),
+    ],
+)
+def test_values_of_the_host_need_no_tensor(body: str, is_made_of_host_values: bool) -> None:
+    [read] = found(script(body))
+    assert ("make it with NumPy, since line" in read.message) is is_made_of_host_values

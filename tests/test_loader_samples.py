@@ -101,7 +101,9 @@ def assert_words(finding: Finding, *said: str) -> None:
     ],
 )
 def test_samples_that_are_tensors_get_words(body: str, loader: str, more: str) -> None:
-    assert_words(of(script(body, loader, more)), "the samples are Paddle tensors (`", "on which worker processes crash")
+    assert_words(
+        of(script(body, loader, more)), "the samples are Paddle tensors (`", "on which worker processes can crash"
+    )
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_a_collate_function_that_makes_tensors_is_named(collate: str, name: str,
     loader = f"texts = Texts(tokenizer)\nloader = DataLoader(Images(paths), batch_size=8, collate_fn={collate})"
     finding = of(script("return index", loader, more))
     assert_words(finding, f"the collate function{name} makes Paddle tensors (`", "let it return NumPy arrays instead")
-    assert f"; let the collate function{name} return NumPy arrays first, since workers crash on " in finding.message
+    assert f"; let the collate function{name} return NumPy arrays first, since workers can crash on " in finding.message
 
 
 def test_samples_and_batches_are_both_named() -> None:
@@ -431,3 +433,24 @@ def test_the_workers_of_a_loader_in_another_function(more: str, value: str) -> N
     fix = of(script("return index", LOADER, more)).fix
     assert fix is not None
     assert [edit.content for edit in fix.edits] == [f", num_workers={value}"]
+
+
+START = "\n\ndef start(worker):\n    {body}\n"
+
+
+@pytest.mark.parametrize(
+    "loader",
+    [
+        "loader = DataLoader(Images(paths), batch_size=8, shuffle=True, worker_init_fn=start)",
+        "more = {}\nmore['worker_init_fn'] = start\nloader = DataLoader(Images(paths), batch_size=8, **more)",
+    ],
+)
+def test_workers_that_fail_when_they_start_get_words(loader: str) -> None:
+    finding = of(script("return index", loader, START.format(body="torch.manual_seed(worker)")))
+    assert_words(finding, "the `worker_init_fn` needs `torch` (")
+    assert "; import `torch` first, which the `worker_init_fn` of each worker needs (" in finding.message
+    for body in ("np.random.seed(worker)", "import torch\n    torch.manual_seed(worker)", "print(worker, LOADED)"):
+        known = script("return index", loader, "\n\nLOADED = 1\n" + START.format(body=body))
+        finding = of(known)
+        assert finding.fix is not None
+        assert finding.fix.edits

@@ -15,6 +15,7 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.flow.resolving import opened
+from perflint.index.imports import Imports
 from perflint.index.project import Place
 from perflint.inputs.input_files import read_inputs
 from perflint.inputs.launch_lines import LaunchLine, Started, launch_lines, lines_by_file
@@ -372,3 +373,136 @@ def test_steps_that_no_program_reaches(
     assert capsys.readouterr().err == "No program reaches 1 more step: perflint step --unreached lists them.\n"
     assert main(["step", "--isolated", "--unreached"]) == 0
     assert capsys.readouterr().out == "engine.py:6, Trainer.train: nothing calls Trainer.train\n"
+
+
+# What looks like a way to a step, or like training, and is none.
+
+LOSS = """\
+import paddle
+
+
+class Loss(paddle.nn.Layer):
+    def forward(self, x):
+        return x[x > 0].mean()
+"""
+LOOP = """\
+import paddle
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        print(loss.item())
+"""
+PREDICTS = (
+    "import paddle\nfrom {imported}\n\nnet = paddle.nn.Linear(1, 1)\nnet.{call}\nprint(Loss()(paddle.rand([4])))\n"
+)
+
+
+def waits(files: Mapping[str, str]) -> list[tuple[str, str]]:
+    """The waits in forward passes and steps that are not in doubt, by path."""
+    chosen = Settings(select=("PPF201", "PPF202", "PPF207"), min_impact=ImpactLevel.LOW)
+    return [(each.path, each.code) for each in told(files, replace(chosen, min_confidence=Confidence.MEDIUM))]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [("train()", 0), ("eval()", 0), ("train(True)", 0), ("train(net, [], None)", 1)],
+)
+def test_a_call_of_other_arguments_is_no_way_to_a_function(call: str, expected: int) -> None:
+    program = f"import tools\n\nnet = tools.made()\nnet.{call}\n"
+    made = "\n\ndef made():\n    return globals()\n"
+    assert len(waits({"tools.py": LOOP + made.replace("globals()", "1"), "predict.py": program})) == expected
+
+
+def test_the_function_of_a_project_named_eval_looks_nothing_up() -> None:
+    tools = LOOP + "\n\ndef eval(model, loader):\n    return [model(x) for x in loader]\n"
+    program = "from tools import eval\n\nMODE = 'train'\nprint(eval(print, []))\n"
+    assert not waits({"tools.py": tools, "predict.py": program})
+    assert waits({"tools.py": LOOP, "start.py": "import tools\n\nMODE = 'train'\nprint(getattr(tools, MODE))\n"})
+
+
+@pytest.mark.parametrize(
+    ("setup", "expected"),
+    [
+        ("from sklearn.preprocessing import LabelEncoder\nmodel = LabelEncoder()", 0),
+        ("model = paddle.Model(Loss())", 1),
+        ("from engines import build\nmodel = build()", 1),
+    ],
+)
+def test_what_other_packages_fit_is_no_training(setup: str, expected: int) -> None:
+    program = f"import paddle\nfrom net import Loss\n{setup}\nmodel.fit([1])\nprint(Loss()(paddle.rand([4])))\n"
+    assert len(waits({"net.py": LOSS, "use.py": program})) == expected
+
+
+def test_a_layer_that_only_programs_without_training_use() -> None:
+    train = "from net import Other\nfrom loop import train\n\ntrain(Other(), [], None)\n"
+    other = LOSS.replace("class Loss", "class Other")
+    files = {"net.py": LOSS + other.partition("import paddle")[2], "loop.py": LOOP, "train.py": train}
+    files["show.py"] = "import paddle\nfrom net import Loss\n\nprint(Loss()(paddle.rand([4])))\n"
+    found_at = [path for path, code in waits(files) if code == "PPF207"]
+    assert found_at == ["net.py"]
+    files["train.py"] = train.replace("Other", "Loss")
+    assert [path for path, code in waits(files) if code == "PPF207"] == ["net.py"]
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        ("from utils.seeds import seed\nfrom loop import train", 0),
+        ("import sys\nsys.path.insert(0, '../common')\nfrom utils.seeds import seed\nfrom loop import train", 1),
+        ("from utils import seed\nfrom loop import train", 1),
+        ("from others.seeds import seed\nfrom loop import train", 1),
+    ],
+)
+def test_an_import_from_below_a_file_fails(start: str, expected: int) -> None:
+    program = f"{start}\n\nseed(1)\ntrain(print, [], None)\n"
+    files = {"loop.py": LOOP, "utils.py": "def seed(number):\n    return number\n", "train.py": program}
+    assert len(waits(files)) == expected
+    assert not expected or waits({**files, "utils/__init__.py": "", "utils/seeds.py": "def seed(number): ...\n"})
+
+
+SETTINGS = "import importlib\n\n\ndef load({name}):\n    return importlib.import_module({value})\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_named"),
+    [("name", True), ("__name__", False), ("kind.__module__", False), ("START + name", False)],
+)
+def test_what_settings_may_name(value: str, is_named: bool) -> None:
+    asking = 'START = "tables."\n' + SETTINGS.format(name="name, kind", value=value)
+    files = {"app/run.py": "import build\n\nbuild.load('a', int)\n", "app/build.py": asking, "app/net.py": LOSS}
+    files |= {"other/net.py": LOSS}
+    project = opened(sources(files))
+    imports = Imports.of(project)
+    assert imports.by_settings(project.files["app/net.py"]) is is_named
+    assert not imports.by_settings(project.files["other/net.py"])
+
+
+NARROW = """\
+import paddle
+
+
+class Narrow(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.parts = paddle.nn.Sequential(paddle.nn.Linear(512, 300), paddle.nn.Linear(300, 512))
+
+    def forward(self, x):
+        return self.parts(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "expected"), [("train(Narrow(), [], None)", 2), ("print(Narrow()(paddle.rand([8, 512])))", 0)]
+)
+def test_the_width_of_a_layer_matters_where_something_trains(then: str, expected: int) -> None:
+    step = LOOP.replace(
+        "        loss = model(x).mean()\n", "        with paddle.amp.auto_cast():\n            loss = model(x).mean()\n"
+    )
+    program = f"import paddle\nfrom loop import train\nfrom net import Narrow\n\n{then}\n"
+    settings = Settings(select=("PPF306",), min_impact=ImpactLevel.LOW, min_confidence=Confidence.MEDIUM)
+    assert len(told({"net.py": NARROW, "loop.py": step, "use.py": program}, settings)) == expected

@@ -444,3 +444,83 @@ def test_a_count_of_right_predictions_is_added_up(body: str) -> None:
 )
 def test_values_that_the_host_had_before_need_no_read(body: str, is_copied: bool) -> None:
     assert ("keep the values that line" in advice(body)) is is_copied
+
+
+BATCH = "call `build` in the dataset or the collate function, where the batch is still on the host."
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("targets = build(y.numpy())", BATCH),
+        ("targets = build([part.numpy() for part in y])", BATCH),
+        (
+            "z = model(x)\n        targets = build(z, y.numpy())",
+            "pass `.detach()` of the tensor, if `build` accepts one.",
+        ),
+        ("z = model(y)\n        targets = build(z.numpy())", "pass `.detach()` of the tensor, if `build` accepts one."),
+    ],
+)
+def test_targets_of_the_batch_belong_into_the_dataset(before: str, said: str) -> None:
+    text = in_step("pass").replace("        loss = ", f"        {before}\n        loss = ", 1)
+    assert before in text
+    assert [item.message.partition("; ")[2] for item in check(text, "PPF201")] == [said]
+
+
+def test_what_compares_the_batch_with_predictions_stays_behind_the_step() -> None:
+    assert advice("seen = build(model(x), y.numpy())") == "pass `.detach()` of the tensor, if `build` accepts one."
+
+
+def test_the_type_of_a_tensor_needs_no_read() -> None:
+    assert advice("least = np.finfo(loss.numpy().dtype).min") == (
+        "get the type from its name, `str(x.dtype)`, without a tensor."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "more"),
+    [
+        ("args.last = min(loss.item(), 100.0)", "; limit it with `.clip`, since `min` reads a tensor, too."),
+        ("args.last = max(loss.item(), 0)", "; limit it with `.clip`, since `max` reads a tensor, too."),
+        ("args.last = loss.item()", "."),
+    ],
+)
+def test_a_limit_reads_a_tensor_too(body: str, more: str) -> None:
+    assert advice(body) == f"keep `.detach()` of the tensor, and read it where a number is needed{more}"
+
+
+@pytest.mark.parametrize(
+    ("begins", "more"),
+    [
+        ("[part.numpy() for part in model(y)]", "; the same at line 14, where the sum begins as an array."),
+        ("[0.0]", "."),
+    ],
+)
+def test_a_sum_that_begins_as_an_array(begins: str, more: str) -> None:
+    body = (
+        f"parts = model(x)\nif step == 0:\n    total = {begins}\nfor i in range(2):\n    total[i] += parts[i].numpy()"
+    )
+    found = [item.message for item in check(in_step(body), "PPF201") if "parts[i].numpy()" in item.message]
+    assert [each.partition("where it is used")[2] for each in found] == [more]
+
+
+WINDOW = """\
+
+
+class Window:
+    def __init__(self):
+        self.values = []
+
+    def update(self, value):
+        self.values.append(value)
+
+    def median(self):
+        return np.median(self.{kept})
+"""
+
+
+@pytest.mark.parametrize(("kept", "is_running"), [("values", True), ("values[-1:]", False)])
+def test_a_meter_that_looks_at_all_values_it_keeps(kept: str, is_running: bool) -> None:
+    text = in_step("window = Window()\nwindow.update(loss.item())") + WINDOW.format(kept=kept)
+    [found] = check(text, "PPF201")
+    assert found.message.endswith(RUNNING_SUM) is is_running

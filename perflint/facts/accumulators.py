@@ -410,10 +410,13 @@ def _is_summary(use: Mention) -> bool:
 
 @query
 def _sums_own_list(_: FileIndex, method: Scope) -> bool:
-    """Whether one method has ``self.values.append(value)`` and ``sum(self.values)``."""
-    calls = [item for item in walk(method.node) if isinstance(item, ast.Call)]
+    """Whether a method has ``self.values.append(value)``, and one of its class ``sum(self.values)``."""
+    methods = method.owner.methods.values() if method.owner is not None else (method,)
+    calls = [item for each in methods for item in walk(each.node) if isinstance(item, ast.Call)]
     appended = {
-        dotted(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+        dotted(item.func.value)
+        for item in walk(method.node)
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "append"
     }
     summed = {dotted(argument) for call in calls if terminal(call) in _SUMMARIES for argument in call.args[:1]}
     return any(name is not None and name.startswith("self.") for name in appended & summed)

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING, TypeGuard
 
+from perflint.flow.calls import CallGraph
 from perflint.flow.objects import class_body
 from perflint.flow.sources import (
     EVERYTHING,
@@ -27,8 +29,9 @@ from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import Place
 from perflint.paddle.tensor_methods import READ_METHODS
-from perflint.syntax.names import dotted, super_method
-from perflint.syntax.parameters import argument_of, is_none, is_zero
+from perflint.syntax.bindings import bindings_of, targets_and_values
+from perflint.syntax.names import dotted, stored_names, super_method
+from perflint.syntax.parameters import all_parameters, argument_of, is_none, is_zero
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import children, string_of, walk
 
@@ -72,6 +75,7 @@ class Obstacle:
 
     ``empty``: they are arrays of size zero, which only shared memory rejects; otherwise Paddle tensors.
     ``collated``: the collating function does it, with the batch. ``collate``: the name of that function, if it has one.
+    ``starts``: there are no workers at all: what each of them runs first needs a name that nothing binds.
     """
 
     path: str
@@ -80,6 +84,7 @@ class Obstacle:
     empty: bool = False
     collated: bool = False
     collate: str = ""
+    starts: bool = False
 
 
 def obstacles(call: ast.Call, at: Place, *datasets: tuple[str, int]) -> tuple[Obstacle, ...]:
@@ -98,7 +103,30 @@ def obstacles(call: ast.Call, at: Place, *datasets: tuple[str, int]) -> tuple[Ob
     name = dotted(collate.func if isinstance(collate, ast.Call) else collate) or "" if collate is not None else ""
     found = _first((*given, *unpacked), here)
     found += [replace(each, collated=True, collate=name) for each in _first((collate,), here) if each not in found]
-    return tuple(each for each in found if not each.empty) or tuple(found[:1])
+    failing = islice(_failing_start(call, at), 1)
+    return (*failing, *(each for each in found if not each.empty)) or tuple(found[:1])
+
+
+def _failing_start(call: ast.Call, at: Place) -> Iterator[Obstacle]:
+    """The names that the ``worker_init_fn`` of a loader reads, and that its file does not bind."""
+    given = [argument_of(call, "worker_init_fn", 15)]
+    for statement in at.scope.statements:  # `settings["worker_init_fn"] = start`
+        targets = targets_and_values(statement.node) if any(item.arg is None for item in call.keywords) else ()
+        given += [
+            value
+            for target, value in targets
+            if isinstance(target, ast.Subscript) and string_of(target.slice) == "worker_init_fn"
+        ]
+    for value in given:
+        found = CallGraph.of(at.file.project).called(at, value) if value is not None else None
+        file = found.file if found is not None else at.file
+        if found is None or file.may_have_stars:
+            continue
+        known = {*all_parameters(found.scope), *stored_names(found.scope.node), *bindings_of(file.scopes.module)}
+        read = (node for node in walk(found.scope.node) if isinstance(node, ast.Name) and node.id not in known)
+        for node in read:
+            if not (hasattr(builtins, node.id) or file.names.is_bound(node.id)):
+                yield Obstacle(file.path, file.row(node), node.id, starts=True)
 
 
 def _first(nodes: Iterable[ast.expr | None], place: Place) -> list[Obstacle]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.by_statement import backward_names, differentiated
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.values import Values
+from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Part, Place
 from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
@@ -269,7 +270,8 @@ def is_switched(file: FileIndex) -> bool:
 # Finds calls that run a model with gradients on, like ``model(batch)``, and calls that switch it to evaluation.
 
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
-_FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+"""Packages whose models Paddle does not train."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +322,7 @@ class ModelRuns(Part):
         if runs_forward(method) and evaluates(method) and means_model(receiver.rpartition(".")[2]):
             return False  # `self.model.validation_step(batch)` in the step of a trainer
         last = model.rpartition(".")[2]
-        if not means_model(last) or makes(last) or self._never_trained(at, model):
+        if not means_model(last) or makes(last) or self._never_trained(at, model) or self._is_of_others(at, model):
             return None
         return None if at.file.names.is_bound(model.partition(".")[0]) else False  # a class of that name is called
 
@@ -355,10 +357,20 @@ class ModelRuns(Part):
 
     def _never_trained(self, at: Place, name: str) -> bool:
         """Whether a model is known to have nothing that needs a gradient, or to be another framework's."""
+        made = self._made_by(at, name)
+        return any(each.startswith(_NOT_TRAINED) or each.partition(".")[0].startswith(FITTED) for each in made)
+
+    def _is_of_others(self, at: Place, name: str) -> bool:
+        """Whether a class that is neither the project's nor Paddle's makes a model: ``self.g2p_model = G2pM()``."""
+        made = [each for each in self._made_by(at, name) if each.partition(".")[0] in at.file.names.packages]
+        imports = Imports.of(self._project)
+        return any("paddle" not in each and not any(imports.brought_by(each, at.file)) for each in made)
+
+    def _made_by(self, at: Place, name: str) -> list[str]:
+        """The qualified names of the calls whose result a name, or an attribute of the object, may be."""
         definitions = Values.of(self._project).definitions(at)
         values = [definitions[name]] if name in definitions else []
         if name.startswith("self.") and at.scope.owner is not None:
             values += [value for value, _ in at.scope.owner.attributes.get(name[5:], ())]
         made = (dotted(value.func) if isinstance(value, ast.Call) else None for value in values)
-        qualified = [at.file.names.resolve(each) for each in made if each]
-        return any(each.startswith(_NOT_TRAINED) or each.partition(".")[0].startswith(_FITTED) for each in qualified)
+        return [at.file.names.resolve(each) for each in made if each]

@@ -16,6 +16,7 @@ from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Project
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
+from perflint.syntax.bindings import definitions_of
 from perflint.syntax.file_text import places
 from perflint.syntax.names import Names, dotted, imported_name
 from perflint.syntax.tree import string_of, walk
@@ -27,6 +28,8 @@ _DYNAMIC = ("import_module", "__import__")
 _BY_SETTINGS = re.compile(r"\b(?:(?:instantiate|locate|import_string)\(|_target_\b)")
 BRINGING = {"numpy": ("paddle",)}
 """Packages that import others whenever they are imported."""
+_LOADED = ("__name__", "__module__")
+"""Names of modules that are loaded already: ``import_module(__name__)``."""
 _BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
 
@@ -57,10 +60,11 @@ class Imports(Part):
     def fails(self, file: FileIndex) -> bool:
         """Whether the import of a file certainly fails.
 
-        It takes a name from a file beside it that has no such name, or a module from one that is no package.
+        It takes a name from a file beside it that has no such name, or from below a file that is no package:
+        ``from utils.seeds import seed`` where ``utils.py`` is all there is of ``utils``.
         """
         for node in file.tree.body:
-            if isinstance(node, ast.ImportFrom) and not node.level and self._is_no_package(file, node.module or ""):
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and self._is_below_a_file(node.module or "", file):
                 return True
             target = self._beside(file, node) if isinstance(node, ast.ImportFrom) else None
             if target is None or not isinstance(node, ast.ImportFrom):
@@ -68,13 +72,6 @@ class Imports(Part):
             if self.fails(target) or any(self._lacks(target, alias.name) for alias in node.names):
                 return True
         return False
-
-    def _is_no_package(self, file: FileIndex, module: str) -> bool:
-        """Whether ``a`` of ``a.b`` is a file in the same folder or one above it, and nothing is ``a/b.py``."""
-        modules, (first, *rest) = self._project.modules, module.split(".")
-        above = (modules.get((*file.parts[:depth], first)) for depth in range(len(file.parts)))
-        is_plain = bool(rest) and any(each is not None and not each.is_package for each in above)
-        return is_plain and not any(parts[-1 - len(rest) :] == (first, *rest) for parts in modules)
 
     def _beside(self, file: FileIndex, node: ast.ImportFrom) -> FileIndex | None:
         """The file that a statement imports from, if it is in the same folder or named relative to it.
@@ -88,6 +85,14 @@ class Imports(Part):
         alike = (parts for parts in self._project.modules if parts[-len(named) :] == tuple(named))
         is_clear = node.level > 0 or not folder or (len(named) == 1 and next(islice(alike, 1, None), None) is None)
         return found if is_clear and found is not file else None
+
+    def _is_below_a_file(self, module: str, file: FileIndex) -> bool:
+        """Whether ``a`` of ``a.b`` is a file in the same folder or one above it, and nothing is ``a/b.py``."""
+        modules, (first, *rest) = self._project.modules, module.split(".")
+        above = (modules.get((*file.parts[:depth], first)) for depth in range(len(file.parts)))
+        is_plain = bool(rest) and any(each is not None and not each.is_package for each in above)
+        is_elsewhere = file.has("sys.path") or any(parts[-1 - len(rest) :] == (first, *rest) for parts in modules)
+        return is_plain and not is_elsewhere
 
     def _lacks(self, file: FileIndex, name: str) -> bool:
         """Whether a module has no such name; a package may have modules that are built, or generated."""
@@ -184,22 +189,32 @@ class Imports(Part):
     @query
     def named_by_calls(self, file: FileIndex) -> frozenset[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        return frozenset(one for name in _imported_by_call(file) for one in self._below(_prefix(name), file))
+        return frozenset(one for _, name in _imported_by_call(file) for one in self._below(name, file))
 
     @query
     def by_settings(self, file: FileIndex) -> bool:
         """Whether configuration files may name objects of a file: ``instantiate({"_target_": "models.net.Net"})``.
 
-        A program that uses such settings may mean the top folders that it is in or imports from; one at the top, any
-        file.
+        A program that uses such settings may mean what is in its own folder, if it is also in a top folder that it
+        imports from.
         """
-        return any(len(found.parts) == 1 or found.parts[0] == file.parts[0] for found in self._asking_settings())
+        return any(
+            not tops.isdisjoint((file.parts[0], "")) and any(file.parts[: len(folder)] == folder for folder in folders)
+            for tops, folders in self._named_by_settings()
+        )
 
     @query
-    def _asking_settings(self) -> frozenset[FileIndex]:
-        """The files that import what settings name, and the files that those import."""
-        files = (file for file in self._project.files.values() if not file.is_foreign)
-        return self.closure(filter(_asks_settings, files))
+    def _named_by_settings(self) -> list[tuple[frozenset[str], frozenset[tuple[str, ...]]]]:
+        """For each file that imports what settings name: the top folders that it loads files of, ``""`` for the top
+        itself, and the folders of the files that load it."""
+        asking = [file for file in self._project.files.values() if not file.is_foreign and _asks_settings(file)]
+        return [
+            (
+                frozenset(each.parts[0] if len(each.parts) > 1 else "" for each in self.closure([file])),
+                frozenset(each.parts[:-1] for each in self.users([file])),
+            )
+            for file in asking
+        ]
 
     def _below(self, prefix: str, file: FileIndex) -> Iterator[FileIndex]:
         named = tuple(part for part in prefix.split(".") if part)
@@ -234,20 +249,28 @@ def _ends_with(module: tuple[str, ...], target: list[str]) -> bool:
     )
 
 
-def _imported_by_call(file: FileIndex) -> Iterator[ast.expr]:
-    """The names of modules that are passed to ``import_module``."""
+def _imported_by_call(file: FileIndex) -> Iterator[tuple[ast.expr, str]]:
+    """The names that are passed to ``import_module``, each with its beginning, as far as it is known.
+
+    Those of modules that are loaded already are left out.
+    """
     if file.has_words(*_DYNAMIC):
         for scope in file.scopes.scopes:
             for call in scope.calls:
-                if (dotted(call.func) or "").rpartition(".")[2] in _DYNAMIC and call.args:
-                    yield call.args[0]
+                if _last(call.func) in _DYNAMIC and call.args and _last(call.args[0]) not in _LOADED:
+                    known = definitions_of(file.scopes.module) | definitions_of(scope)
+                    yield call.args[0], _prefix(call.args[0], known)
+
+
+def _last(node: ast.expr) -> str:
+    return (dotted(node) or "").rpartition(".")[2]
 
 
 def _asks_settings(file: FileIndex) -> bool:
     """Whether a file creates objects of classes, or imports modules, that settings name."""
     if file.has_words("instantiate", "locate", "import_string", "_target_") and file.matches(_BY_SETTINGS):
         return True
-    return any(not isinstance(name, ast.Constant) and not _prefix(name) for name in _imported_by_call(file))
+    return any(not (isinstance(name, ast.Constant) or prefix) for name, prefix in _imported_by_call(file))
 
 
 @query
@@ -268,16 +291,18 @@ def _is_imported(text: str, at: int, name: str, is_package: bool) -> bool:
     return "import" in row or _NAMES.fullmatch(row) is not None
 
 
-def _prefix(node: ast.expr) -> str:
+def _prefix(node: ast.expr, known: Mapping[str, ast.expr]) -> str:
     """The literal part of a module's name: ``"models." + name``, ``f"models.{name}"``."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        return _prefix(node.left).partition("%")[0].rpartition(".")[0]
+        return _prefix(node.left, known).partition("%")[0].rpartition(".")[0]
     if isinstance(node, ast.JoinedStr) and node.values:
-        return _prefix(node.values[0]).rpartition(".")[0]
+        return _prefix(node.values[0], known).rpartition(".")[0]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return _prefix(node.func.value).partition("{")[0].rpartition(".")[0]
+        return _prefix(node.func.value, known).partition("{")[0].rpartition(".")[0]
+    if isinstance(node, ast.Name) and node.id in known:
+        return _prefix(known[node.id], {name: value for name, value in known.items() if name != node.id})
     return ""
 
 
@@ -375,7 +400,7 @@ def _asks_for_itself(file: FileIndex) -> bool:
     nodes = walk(file.tree)
     texts = {id(part) for node in nodes if isinstance(node, ast.Compare) for part in (node.left, *node.comparators)}
     for node in nodes:
-        if isinstance(node, ast.Call) and _ONLY_NAMES.search((dotted(node.func) or "").rpartition(".")[2]):
+        if isinstance(node, ast.Call) and _ONLY_NAMES.search(_last(node.func)):
             texts |= {id(part) for part in node.args}
     return any(isinstance(node, ast.Name) and node.id == "__name__" and id(node) not in texts for node in nodes)
 

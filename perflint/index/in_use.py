@@ -20,7 +20,7 @@ Placed = tuple["FileIndex", Scope, Statement, ast.Call]
 """A call with its file, function and statement."""
 
 _ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
-_LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
+_LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module"})
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,9 @@ def held_names(file: FileIndex) -> HeldNames:
         for node in nodes
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and id(node) not in named
     )
-    calls = [(dotted(node.func), node) for node in nodes if isinstance(node, ast.Call)]
+    spread = {id(node.value) for node in nodes if isinstance(node, ast.keyword) and node.arg is None}  # `**locals()`
+    made = (node for node in nodes if isinstance(node, ast.Call) and id(node) not in spread)
+    calls = [(file.names.qualified(node.func), node) for node in made]
     asked = [node for name, node in calls if name == "getattr" and not _asks_by_literal(node)]
     finds_names = any(name in _LOOKS_UP for name, _ in calls) or any(_is_a_module(node, file) for node in asked)
     return HeldNames(held, finds_names, finds_names or bool(asked))
@@ -123,6 +125,8 @@ def _asks_by_literal(call: ast.Call) -> bool:
 
 def _is_a_module(call: ast.Call, file: FileIndex) -> bool:
     """Whether the object of ``getattr`` may be a module: an imported name, or something computed."""
+    if call.args and isinstance(call.args[0], ast.Call) and dotted(call.args[0].func) == "getattr":
+        return _is_a_module(call.args[0], file)
     root = dotted(call.args[0]) if call.args else None
     return root is None or file.names.is_bound(root.partition(".")[0])
 

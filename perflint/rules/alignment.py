@@ -29,6 +29,7 @@ from perflint.rules.width_chain import (
 )
 from perflint.syntax.names import spellings
 from perflint.syntax.parameters import arguments_of
+from perflint.trace.started import is_trained
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
 #
@@ -113,6 +114,8 @@ def misaligned_layer(found: Misaligned, context: Context) -> None:
     confidence = confidence_in(context.file) or Confidence.LOW
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
+    if context.settings.whole_project and not is_trained(context.file):
+        confidence = Confidence.LOW
     inside = found.layer.inside
     related = (Related(*inside, "the width reaches this layer"),) if inside else ()
     fix = _fix(found, context)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import NoGrad
 from perflint.findings import Confidence
+from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.uses import Use, UseKind, UseSearch, uses
+from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.rules.grown_array import means_training
@@ -31,6 +34,8 @@ _WHOLE = ("int", "bool")
 _WITHOUT_BATCH = frozenset({"histogram", "histogramdd", "bincount"})
 _PICTURES = re.compile(r"grid|visual|plot|draw|canvas|2im(?:g|age)", re.IGNORECASE)
 """Names of functions that put pictures together, for people."""
+_MASK = re.compile(r"mask", re.IGNORECASE)
+"""Names of tensors of zeros and ones, or of weights that come from lengths, through which no gradient goes."""
 _FEW = 8
 """The least number of passes for which it matters, where that is known."""
 
@@ -44,7 +49,7 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
         name = target.value.id
         if name in plain_names(node.value) or not _is_a_part(target.slice, loop, point):
             return
-        if _is_made_before(target, loop, point):
+        if _is_made_before(target, loop, point) and not _MASK.search(name) and not _is_dropped(name, point.place):
             yield target, name
 
 
@@ -78,6 +83,25 @@ def _matters(point: Point, loop: Loop, value: ast.expr) -> bool:
         return False
     count = passes(loop.iter, point.place)
     return count is None or count >= _FEW
+
+
+class _Returned(UseSearch):
+    """Where a tensor gets to under its name, and as a part of what functions return."""
+
+    def passes(self, use: Use) -> bool:
+        return isinstance(use.around, ast.Tuple)
+
+    def follows(self, use: Use) -> bool:
+        return use.kind in (UseKind.BOUND, UseKind.RETURNED)
+
+    def callers(self, use: Use) -> Iterable[CallSite] | None:
+        return CallGraph.of(use.file.project).callers(use.place.function, Certainty.OVERRIDE) or None
+
+
+def _is_dropped(name: str, at: Place) -> bool:
+    """Whether nothing reads a tensor, nor its part of a result: no backward pass goes through it."""
+    found = (use for use in uses(name, at, through=_Returned()) if use.kind is not UseKind.BOUND)
+    return all(use.kind is UseKind.ITEM and isinstance(getattr(use.around, "ctx", None), ast.Store) for use in found)
 
 
 def _is_a_part(index: ast.expr, loop: ast.For, point: Point) -> bool:

@@ -104,8 +104,8 @@ def advice(samples: Samples, otherwise: str, found: LoaderReading | None, contex
 
 def _case(hinders: tuple[Obstacle, ...]) -> str:
     """What workers could not pass on, in a word or two of the rule's texts."""
-    if hinders[0].empty:
-        return "empty"
+    if hinders[0].starts or hinders[0].empty:
+        return "start" if hinders[0].starts else "empty"
     return "both" if len(hinders) > 1 else "collated" if hinders[0].collated else "samples"
 
 
@@ -145,7 +145,7 @@ def words(found: tuple[Obstacle, ...], title: str, context: Context, shared_memo
     """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
     case = _case(found)
     if shared_memory:
-        case = f"shared memory, {'empty' if case == 'empty' else 'tensors'}"
+        case = f"shared memory, {'empty' if found[-1].empty else 'tensors'}"
     elif case in ("samples", "collated") and found[0].text.startswith("paddlenlp.data."):
         case = "collator"
     elif case == "samples" and found[0].text.endswith("ToTensor"):

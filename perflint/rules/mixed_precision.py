@@ -42,6 +42,7 @@ from perflint.trace.loading import workers_of
 from perflint.trace.started import Standing, standing
 from perflint.trace.step_trace import all_nodes, of_loop
 from perflint.trace.verdict import gains_from_amp, verdict
+from perflint.training.evidence import takes_optimizer_step
 
 RULE = shipped()["PPF301"]
 _PADDLE = "2.3"
@@ -142,10 +143,18 @@ def _arguments(entry: EntryPoint) -> str:
 
 
 def _scaler(entry: EntryPoint) -> str:
-    """What float16 needs besides ``auto_cast``, with the names of the step."""
-    loss = ast.unparse(entry.call.func.value) if isinstance(entry.call.func, ast.Attribute) else "loss"
-    steps = "; ".join(f"scaler.step({name})" for name in entry.optimizers or ("optimizer",))
-    return f"scaler.scale({loss}).backward(); {steps}; scaler.update()"
+    """What float16 needs besides ``auto_cast``, with the names of the step: each of its losses is scaled."""
+    lines = []
+    for statement in entry.scope.statements:
+        for call in statement.calls if statement.loop is entry.backward.loop else ():
+            owner = ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+            if owner and terminal(call) == "backward":
+                lines.append(f"scaler.scale({owner}).backward()")
+            elif owner in entry.optimizers and takes_optimizer_step(call):
+                lines.append(f"scaler.step({owner})")
+    if not entry.optimizers:
+        lines.append("scaler.step(optimizer)")
+    return "; ".join([*dict.fromkeys(lines), "scaler.update()"])
 
 
 def _fix(entry: EntryPoint) -> Fix:

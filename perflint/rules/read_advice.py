@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 
 from perflint.catalogue import shipped
+from perflint.facts.origin import BATCH, TENSOR, Origin, origin
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.facts.waits import ends_a_loop_inside
 from perflint.findings import Fix, Level
@@ -20,9 +21,10 @@ from perflint.lint.context import Context, Shown
 from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import string_of, walk
+from perflint.syntax.tree import base_of, string_of, walk
 from perflint.syntax.vocabulary import means_scaler
 from perflint.training.steps import Point, of_point, points_of
 
@@ -148,19 +150,12 @@ _TEXT_WAIT = "text wait"
 _SAME_VALUES = frozenset(
     {
         *COPYING_METHODS,
-        "numpy",
-        "tolist",
-        "detach",
-        "clone",
-        "astype",
-        "cast",
-        "reshape",
-        "flatten",
-        "squeeze",
-        "unsqueeze",
+        *("numpy", "tolist", "detach", "clone", "astype", "cast"),
+        *("reshape", "flatten", "squeeze", "unsqueeze", "expand", "tile"),
     }
 )
-"""Methods that only give values another shape, type or place."""
+"""Methods, and functions of Paddle, that only give values another shape, type or place."""
+_MADE_OF_NUMBERS = frozenset({"paddle.arange", "paddle.full", "paddle.zeros", "paddle.ones", "paddle.linspace"})
 
 
 @dataclass(frozen=True)
@@ -182,19 +177,25 @@ def advice(call: ast.Call, context: Context) -> Advice:
     is_forward = context.hot is not None and context.hot.forward
     if not is_forward and _asks_a_scaler(call):
         return _advice_of(READ.words("scaler"))
+    if _is_asked_for_its_type(call, context):
+        return _advice_of(READ.words("type"))
     copied = _copied_before(call, context)
-    if copied is not None and not is_forward:
-        return _advice_of(READ.words("copied before", row=str(copied)))
+    if copied is not None:
+        return _advice_of((IN_FORWARD if is_forward else READ).words("copied before", row=str(copied)))
     if ends_a_loop_inside(context.here):
         return _advice_of(READ.words("ends a loop"))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
+    is_passed = not is_forward and {aim.usage for aim in aims} == {Usage.CALL}
+    if is_passed and _is_of_the_batch(call, aims[0], context):
+        return _advice_of(READ.words("batch", taker=aims[0].taker))
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
     if not is_forward and is_kept and reads_predictions(call, context.here.function):
         said = _advice_of(READ.words("predictions", interval=str(context.settings.log_interval)))
-    if _DETACH in said.words and _reads_a_parameter(call, context):
-        said = _with_a_copy(said)
+    if _DETACH in said.words:
+        said = _with_a_copy(said) if _reads_a_parameter(call, context) else said
+        said = _with(said, _also_needed(call, context))
     if is_forward:
         return said
     event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
@@ -223,7 +224,9 @@ def _copied_before(read: ast.Call, context: Context) -> int | None:
 def _with_same_values(node: ast.expr) -> list[ast.expr]:
     """What a call only reshapes, converts or copies; nothing for any other expression."""
     method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    return [method.value] if method is not None and method.attr in _SAME_VALUES else []
+    if method is None or method.attr not in _SAME_VALUES or not isinstance(node, ast.Call):
+        return []
+    return node.args[:1] if dotted(method.value) == "paddle" else [method.value]
 
 
 def _copies_to_the_device(source: ValueSource) -> bool:
@@ -232,8 +235,60 @@ def _copies_to_the_device(source: ValueSource) -> bool:
     here = points_of(place.file).get(place.statement.node) if place.statement is not None else None
     if here is None or not isinstance(node, ast.Call) or not node.args:
         return False
-    is_made = place.file.names.resolve(dotted(node.func) or "") == "paddle.to_tensor"
-    return is_made and Evaluator(place.file, here.full_env).kind(node.args[0]).is_host
+    made = place.file.names.resolve(dotted(node.func) or "")
+    evaluator = Evaluator(place.file, here.full_env)
+    if made == "paddle.to_tensor":
+        return evaluator.kind(node.args[0]).is_host
+    return made in _MADE_OF_NUMBERS and all(map(_is_a_number, node.args, repeat(evaluator)))
+
+
+def _is_a_number(node: ast.expr, evaluator: Evaluator) -> bool:
+    return isinstance(node, ast.Constant) or evaluator.kind(node).is_host
+
+
+def _is_asked_for_its_type(read: ast.Call, context: Context) -> bool:
+    """Whether only the type of a read is used: ``np.finfo(x.numpy().dtype)``."""
+    around = context.here.statement.parents[read]
+    return isinstance(around, ast.Attribute) and around.attr == "dtype"
+
+
+def _is_of_the_batch(read: ast.Call, aim: Aim, context: Context) -> bool:
+    """Whether a read, before the backward pass, is of a part of the batch, and the function gets no other tensor."""
+    tensor = read.func.value if isinstance(read.func, ast.Attribute) else None
+    if tensor is None or origin(tensor, context.here) != Origin(BATCH):
+        return False
+    calls = [call for each in context.here.scope.statements for call in each.calls]
+    if any(call.lineno < read.lineno and terminal(call) == "backward" for call in calls):
+        return False
+    taking = [call for call in calls if call.lineno == aim.row and dotted(call.func) == aim.taker]
+    names = {
+        item for call in taking for part in arguments_of(call) for item in walk(part) if isinstance(item, ast.Name)
+    }
+    return not any(origin(name, context.here).kind == TENSOR for name in names)
+
+
+def _also_needed(read: ast.Call, context: Context) -> Iterator[Fix]:
+    """What has to be changed as well if a tensor takes the place of a read."""
+    statement = context.here.statement
+    limit = statement.parents[read]
+    if isinstance(limit, ast.Call) and dotted(limit.func) in ("min", "max") and len(limit.args) > 1:
+        yield READ.words("limited", limit=dotted(limit.func) or "")
+    if isinstance(statement.node, ast.AugAssign):
+        total = dotted(base_of(statement.node.target)) or ""
+        for each in before(total, statement, context.here.scope):
+            if each.value is not None and each.statement is not statement and _reads(each.value):
+                yield READ.words("begun", row=str(each.statement.node.lineno))
+                return
+
+
+def _reads(node: ast.expr) -> bool:
+    return any(isinstance(item, ast.Call) and terminal(item) == "numpy" for item in walk(node))
+
+
+def _with(said: Advice, also: Iterable[Fix]) -> Advice:
+    """Some advice with what else has to change."""
+    more = "".join(f"; {fix.message}" for fix in also)
+    return replace(said, words=said.words + more, fix=replace(said.fix, message=said.fix.message + more))
 
 
 def _advice_of(fix: Fix) -> Advice:

@@ -25,7 +25,7 @@ from perflint.syntax.bindings import bindings_of, plain_assignment
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of, is_none
 from perflint.syntax.scopes import Class, Scope, terminal
-from perflint.syntax.tree import calls_in, walk
+from perflint.syntax.tree import calls_in, string_of, walk
 from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step, of_point
@@ -80,6 +80,8 @@ def instead(node: ast.expr, context: Context) -> tuple[Fix, str]:
         return RULE.words("asks an item"), RULE.fixes["asks an item"].message
     if ends_a_loop_inside(point):
         return RULE.words("ends a loop"), RULE.fixes["ends a loop"].message
+    if _repairs(node, point):
+        return RULE.words("repairs"), RULE.fixes["repairs"].message
     owner, test = _owner(node, context)
     words = _words(owner, node, context)
     if isinstance(owner, ast.IfExp):
@@ -112,6 +114,21 @@ def _gives_none(expression: ast.expr, point: Point) -> bool:
         return all(isinstance(item, ast.Assign) and is_none(item.value) for item in statement.body)
     choices = (item for item in point.statement.nodes if isinstance(item, ast.IfExp) and expression in walk(item.test))
     return any(is_none(choice.body) or is_none(choice.orelse) for choice in choices)
+
+
+def _repairs(expression: ast.expr, point: Point) -> bool:
+    """Whether a test replaces a value that is not finite: ``if loss == float("inf"): loss = other``."""
+    statement = point.statement.node
+    if not isinstance(statement, ast.If) or not all(isinstance(each, ast.Assign) for each in statement.body):
+        return False
+    return _asks_if_finite(expression) or any(map(_is_infinite, walk(expression)))
+
+
+def _is_infinite(node: ast.AST) -> bool:
+    """``float("inf")``, ``np.inf``, ``math.inf``"""
+    if isinstance(node, ast.Call) and dotted(node.func) == "float" and node.args:
+        return (string_of(node.args[0]) or "").lower().lstrip("+-") in ("inf", "infinity")
+    return isinstance(node, ast.Attribute) and node.attr.lower() == "inf"
 
 
 def _is_check(statement: ast.stmt) -> bool:

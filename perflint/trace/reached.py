@@ -28,10 +28,11 @@ from perflint.flow.calls import CallGraph, Certainty
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.in_use import LOOK_UPS, InUse, asks_for_main, held_names, is_in, is_quoted, is_script, trial_of
-from perflint.index.project import FileIndex, Place, Project
+from perflint.index.project import FileIndex, Load, Place, Project
 from perflint.inputs.input_files import notebooks_naming
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import fits
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, means_settings, trains
 from perflint.training.evidence import STEP_METHODS
@@ -44,7 +45,7 @@ _HARMLESS = frozenset(
 )
 """Decorators that expose what they decorate to nobody."""
 _MODES = frozenset({"train", "eval"})
-"""Methods of all layers: ``model.train()`` is no call of the ``train`` of a class that is no layer."""
+"""Methods of all layers: ``model.train()`` is no call of the ``train`` of a class that is no layer; and often texts."""
 
 
 _MOST_BY_NAME = 2
@@ -197,7 +198,7 @@ class _Search:
 
     def _start(self, at: Place, certainty: Certainty, rows: tuple[int, ...]) -> None:
         """What runs a statement of a module."""
-        if is_in(at.statement, trial_of(at.file)):
+        if is_in(at.statement, trial_of(at.file)) or Imports.of(at.file.project).fails(at.file):
             return
         if self._is_brief and certainty is Certainty.SURE and has_program(at.file):
             self.programs[at.file] = certainty
@@ -355,9 +356,16 @@ def _loads(file: FileIndex, definition: Scope | Class) -> Mapping[bool, Sequence
         return {**found, True: [Place(file, file.scopes.module)]}
     for other, load, is_sure in InUse.of(file.project).loads_of(file, definition):
         at = Place(other, load.scope or other.scopes.module, load.statement)
-        if at.scope is not definition and at.scope.owner is not definition:
+        if at.scope is not definition and at.scope.owner is not definition and (is_sure or _may_be(load, definition)):
             found[is_sure].append(at)
     return found
+
+
+def _may_be(load: Load, definition: Scope | Class) -> bool:
+    """Whether an attribute of something unknown may be a function: ``net.train()`` is not ``def train(net, data)``."""
+    if not isinstance(definition, Scope) or definition.decorators or load.statement is None:
+        return True
+    return all(fits(definition, call) for call in load.statement.calls if call.func is load.node)
 
 
 @query
@@ -374,15 +382,21 @@ def _hidden(file: FileIndex, definition: Scope | Class) -> tuple[Place, ...]:
         found.append(Place(file, file.scopes.module))
     found += _commented(project, definition.name)
     quoting = [each for each in project.mentions.of(definition.name) if is_quoted(each, definition.name)]
-    if any(not _is_only_listed(each, definition.name) for each in quoting) and _may_look_up(file):
+    mode = definition.name if definition.name in _MODES else ""
+    if any(not _is_only_listed(each, definition.name) for each in quoting) and _may_look_up(file, mode):
         found += [Place(each, each.scopes.module) for each in quoting]
     return tuple(found)
 
 
 @query
-def _may_look_up(file: FileIndex) -> bool:
-    """Whether code that may meet a file looks classes or functions up by computed names."""
+def _may_look_up(file: FileIndex, mode: str) -> bool:
+    """Whether code that may meet a file looks classes or functions up by computed names.
+
+    It has to import the file if the name that is in quotes somewhere also means a mode: ``"train"``.
+    """
     looking = (each for each in file.project.mentions.of(*LOOK_UPS) if not each.is_quiet)
+    if mode:
+        looking = (each for each in looking if each is file or file in Imports.of(file.project).direct(each))
     return any(held_names(each).finds_names and share_a_program(each, file) for each in looking)
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from perflint.facts.gradient_graphs import FITTED
 from perflint.facts.programs import is_toy
 from perflint.flow.calls import Certainty
+from perflint.flow.sources import sources
 from perflint.index.imports import Imports
 from perflint.index.in_use import asks_for_main, is_script
 from perflint.index.project import FileIndex, Place, Project
@@ -197,7 +199,8 @@ def _purpose(file: FileIndex, steps: Sequence[StepTrace]) -> tuple[ProgramPurpos
             return ProgramPurpose.TRAINS, f"the optimizer steps in the loop at row {step.row}"
     if steps:
         return ProgramPurpose.TRAINS, f"the loop at row {steps[0].row} makes a backward pass"
-    call = next((call for _, _, call in file.calls if _is_training(call)), None)
+    calls = (call for scope, each, call in file.calls if _is_training(Place(file, scope, each), call))
+    call = next(calls, None)
     if call is not None:
         return ProgramPurpose.TRAINS, f"row {call.lineno} calls {ast.unparse(call.func)}"
     if evaluates(file.parts[-1]):
@@ -270,7 +273,8 @@ def standing(at: Place, step: Step | None) -> Standing:
         return Standing()
     if loop is not None and isinstance(step.loop, LOOPS) and optimizes_an_input(loop, step.loop):
         return Standing(doubt=OPTIMIZES_AN_INPUT)
-    return Standing() if loop is not None or is_trained(at.file) else Standing(doubt=NOTHING_TRAINS)
+    is_led_to = loop is not None or leads is not None
+    return Standing() if is_led_to or _may_be_trained(at) else Standing(doubt=NOTHING_TRAINS)
 
 
 def _place_of(project: Project, step: Step) -> Place | None:
@@ -301,6 +305,14 @@ def _around(file: FileIndex, loop: ast.stmt) -> Place | None:
     return next((Place(file, scope) for scope in found), None)
 
 
+def _may_be_trained(at: Place) -> bool:
+    """Whether one of the programs that reach a function trains, as far as is known."""
+    if not is_trained(at.file):
+        return False
+    found = reached(at)
+    return found.is_open or not found.programs or any(map(is_trained, found.programs))
+
+
 @query
 def is_trained(file: FileIndex) -> bool:
     """Whether a program that loads a file trains, as far as is known."""
@@ -327,16 +339,18 @@ def _training_places(project: Project) -> tuple[Place, ...]:
 def _trains(at: Place) -> bool:
     """Whether a function itself has a call that trains a model."""
     return any(
-        _is_training(call) and not (statement.loop is not None and optimizes_an_input(at, statement.loop))
+        _is_training(at.at(at.scope, statement), call)
+        and not (statement.loop is not None and optimizes_an_input(at, statement.loop))
         for statement in at.scope.statements
         for call in statement.calls
     )
 
 
-def _is_training(call: ast.Call) -> bool:
+def _is_training(at: Place, call: ast.Call) -> bool:
     name = terminal(call) or ""
     if name in ("fit", "train_batch"):
-        return True
+        made = [each.qualified for each in sources(call.func.value, at)] if isinstance(call.func, ast.Attribute) else []
+        return not made or not all(each.startswith(FITTED) for each in made)
     if name == "train":
         return isinstance(call.func, ast.Attribute) and "trainer" in ast.unparse(call.func.value).lower()
     return takes_optimizer_step(call)
