@@ -11,6 +11,7 @@ from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
 from perflint.facts.waits import asks_an_item, ends_a_loop_inside, picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.flow.sources import sources
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -375,7 +376,7 @@ def _read_by(point: Point, node: ast.expr, asked: bool) -> Kind | None:
         if kind is not None:
             return kind
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        return _member(node, evidence)
+        return _member(node, point, evidence)
     return evidence.tensor(node) if asked else None
 
 
@@ -392,11 +393,11 @@ def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
     return next((kind for kind in kinds if kind is not None), None)
 
 
-def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
+def _member(node: ast.Compare, point: Point, evidence: Evidence) -> Kind | None:
     """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set uses the hash."""
-    kind = evidence.tensor(node.left)
-    within = evidence.bound(node.comparators[0])
-    return kind if isinstance(within, (ast.List, ast.Tuple, ast.ListComp)) else None
+    kind = evidence.tensor(node.left) or (evidence.operand(node.left) if evidence.is_one_tensor(node.left) else None)
+    within = [each.node for each in sources(node.comparators[0], point.place)] if kind is not None else []
+    return kind if within and all(isinstance(each, (ast.List, ast.Tuple, ast.ListComp)) for each in within) else None
 
 
 def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
