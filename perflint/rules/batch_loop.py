@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from perflint.catalogue import shipped
@@ -19,12 +19,12 @@ from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_
 from perflint.syntax.names import dotted, hands_on, names_in, plain_names, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of
 from perflint.syntax.reaching import before, sole_value
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import alike, indices_of, walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.events import StepEvent
 from perflint.trace.lengths import passes
-from perflint.trace.step_trace import StepCall, all_nodes, of_loop
+from perflint.trace.step_trace import Repeat, StepCall, all_nodes, of_function, of_loop
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF907"]
@@ -54,6 +54,9 @@ _NUMBERS = re.compile(
 )
 """Names of tensors of whole numbers by which items are taken; masks have other names."""
 _MAKES_NUMBERS = frozenset({"arange", "argmax", "argmin", "argsort", "randint", "randperm", "nonzero"})
+_JOIN = frozenset({"stack", "concat", "add_n", "sum"})
+"""Calls that make one tensor of those that a comprehension gives."""
+_CLUES = frozenset({"range", "enumerate", "unstack", "unbind", *_JOIN})
 _ONE_SIZE = (Form.SUM, Form.EXTREME)
 """What becomes of ``x[mask]`` where the values outside of a mask can be replaced instead of left out."""
 
@@ -70,34 +73,56 @@ class _Way(NamedTuple):
     parts: Mapping[str, ast.expr] = {}
 
 
+class _Passes(NamedTuple):
+    """A loop or a comprehension: what goes over what, what each pass does, and where each part of that is."""
+
+    node: ast.For | ast.ListComp | ast.GeneratorExp
+    target: ast.expr
+    over: ast.expr
+    body: Sequence[ast.AST]
+    items: Sequence[tuple[Point, ast.AST]]
+
+
 def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int, str]]]:
-    """The loop that a statement is, if it does the same with each part of a tensor."""
-    loop = point.statement.node
-    if not isinstance(loop, ast.For) or (point.step is not None and point.step.loop is loop):
-        return
+    """The loops and the comprehensions of a statement that do the same with each part of a tensor."""
     predicts = any(means_training(test) is (not truth) for test, truth in point.statement.conditions)
-    way = _way(loop, point) if not predicts and not is_no_training(point.scope.name) else None
-    masked = _masked(loop, point) if way is not None else set()
-    chosen = _chosen_by(loop, way, point, masked) if way is not None else None
-    if way is None or chosen is None or _decides_inside(loop, point, masked):
-        return
-    count = _launched(loop, point) + len(way.parts)
-    if count >= _LEAST:
-        yield loop.iter, (way.where, count, chosen)
+    for loop in _passes_of(point) if not predicts and not is_no_training(point.scope.name) else ():
+        way = _way(loop, point)
+        masked = _masked(loop) if way is not None else set()
+        chosen = _chosen_by(loop, way, point, masked) if way is not None else None
+        if way is None or chosen is None or _decides_inside(loop, point, masked):
+            continue
+        count = _launched(loop) + len(way.parts)
+        if count >= _LEAST:
+            yield loop.over, (way.where, count, chosen)
 
 
-@rule(
-    RULE.code, at=At.HOT, find_at=loops, clues=["range", "enumerate"], is_close=True, claims=False, heeds_claims=False
-)
+def _passes_of(point: Point) -> Iterator[_Passes]:
+    """The loop inside a step that a statement is, and comprehensions in it whose parts become one tensor again."""
+    node, points = point.statement.node, points_of(point.file)
+    if isinstance(node, ast.For) and not (point.step is not None and point.step.loop is node):
+        inner = (points[item] for item in walk(node) if item is not node and item in points)
+        yield _Passes(
+            node, node.target, node.iter, node.body, [(at, each) for at in inner for each in at.statement.nodes]
+        )
+    for item in point.statement.nodes:
+        if isinstance(item, (ast.ListComp, ast.GeneratorExp)) and len(item.generators) == 1:
+            drawn, around = item.generators[0], point.statement.parents.get(item)
+            is_joined = isinstance(around, ast.Call) and terminal(around) in _JOIN
+            if not drawn.ifs and (is_joined or _is_split(drawn.iter, point)):
+                yield _Passes(item, drawn.target, drawn.iter, [item.elt], [(point, each) for each in walk(item.elt)])
+
+
+@rule(RULE.code, at=At.HOT, find_at=loops, clues=_CLUES, is_close=True, claims=False, heeds_claims=False)
 def batch_loop(found: tuple[str, int, str], context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each part of ``x``."""
     where, count, case = found
     context.report(RULE.words(case), confidence=Confidence.MEDIUM, costs_on_cpu=True, where=where, count=str(count))
 
 
-def _way(loop: ast.For, point: Point) -> _Way | None:
+def _way(loop: _Passes, point: Point) -> _Way | None:
     """What a loop goes along; None for anything that may be a list, or may be short."""
-    over, target, number = loop.iter, loop.target, ""
+    over, target, number = loop.over, loop.target, ""
     if _is_call(over, "range"):
         return _counted_way(over, target.id, point) if isinstance(target, ast.Name) else None
     if _is_call(over, "enumerate") and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
@@ -108,7 +133,8 @@ def _way(loop: ast.For, point: Point) -> _Way | None:
     parts = {each.id: x for each, x in zip(targets, tensors, strict=False) if isinstance(each, ast.Name)}
     if len(parts) < len(tensors) or not all(_has_equal_parts(x, point) for x in tensors):
         return None
-    return _Way(f"the samples of `{ast.unparse(tensors[0])}`", number, parts)
+    kind = "parts" if _is_split(tensors[0], point) else "samples"
+    return _Way(f"the {kind} of `{ast.unparse(tensors[0])}`", number, parts)
 
 
 def _is_call(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
@@ -233,31 +259,29 @@ def _gives_tensor(call: ast.Call, point: Point) -> bool:
     return name.startswith("paddle.") or (owner is not None and _is_tensor(owner, point))
 
 
-def _masked(loop: ast.For, point: Point) -> set[ast.AST]:
+def _masked(loop: _Passes) -> set[ast.AST]:
     """What the passes select by a mask only for a sum or an extreme, for which other values can take its place."""
-    inside = (points_of(point.file).get(item) for item in walk(loop) if isinstance(item, ast.stmt) and item is not loop)
     return {
         item
-        for at in inside
-        for item in (at.statement.nodes if at is not None else ())
+        for at, item in loop.items
         if isinstance(item, (ast.Call, ast.Subscript))
-        and at is not None
         and dynamic_op(at, item) is not None
         and dense_form(at, item) in _ONE_SIZE
     }
 
 
-def _chosen_by(loop: ast.For, way: _Way, point: Point, masked: Collection[ast.AST]) -> str | None:
+def _chosen_by(loop: _Passes, way: _Way, point: Point, masked: Collection[ast.AST]) -> str | None:
     """Whether a loop does the same with each part, by kernels that can take all of them, and passes nothing on.
 
     None if not; else what chooses items of the parts: "by mask", "by index" (numbers that a tensor holds), or "".
     """
-    inside = [item for statement in loop.body for item in walk(statement)]
+    inside = [item for part in loop.body for item in walk(part)]
     calls = [item for item in inside if isinstance(item, ast.Call) and item not in masked]
-    may_differ = any(isinstance(item, _NOT_ALIKE) for item in inside) or any(map(_differs, calls))
-    if may_differ or not _keeps_all(inside) or hands_on(loop) or _looks_back(inside):
+    if any(isinstance(item, _NOT_ALIKE) for item in inside) or any(map(_differs, calls)):
         return None
-    bound = {way.number, *way.parts, *(each for statement in loop.body for each in stored_names(statement))}
+    if isinstance(loop.node, ast.For) and (not _keeps_all(inside) or hands_on(loop.node) or _looks_back(inside)):
+        return None
+    bound = {way.number, *way.parts, *(each for part in loop.body for each in stored_names(part))}
     if any(isinstance(item, ast.If) and not bound.isdisjoint(plain_names(item.test)) for item in inside):
         return None
     if any(isinstance(item, ast.ExceptHandler) and not _only_tells(item) for item in inside):
@@ -285,7 +309,7 @@ class _Taken:
 
         Items of a list may differ in size. Where numbers choose what is added to, some may choose the same.
         """
-        moving = [each for each in indices_of(item.slice) if each not in self._fixed]
+        moving = self._moving(item)
         counting = [each for each in moving if self._counts(each)]
         numbers = all(each in counting or self._is_number(each) for each in moving)
         is_one = not moving or _is_tensor(item.value, self._point) or _is_split(item.value, self._point)
@@ -295,11 +319,16 @@ class _Taken:
 
     def is_read(self, item: ast.Subscript) -> bool:
         """Whether the passes read another part of a tensor each."""
-        return isinstance(item.ctx, ast.Load) and any(each not in self._fixed for each in indices_of(item.slice))
+        return isinstance(item.ctx, ast.Load) and bool(self._moving(item))
 
     def is_indexed(self, item: ast.Subscript) -> bool:
         """Whether numbers that a tensor holds choose the item."""
-        return any(each not in self._fixed and not self._counts(each) for each in indices_of(item.slice))
+        return not all(map(self._counts, self._moving(item)))
+
+    def _moving(self, item: ast.Subscript) -> list[ast.expr]:
+        """The indices that differ between passes."""
+        number = self._way.number
+        return [each for each in indices_of(item.slice) if each not in self._fixed or number in plain_names(each)]
 
     def _counts(self, index: ast.expr) -> bool:
         """Whether an index is the number of the pass, or is worked out of that and of constants."""
@@ -397,9 +426,14 @@ def _is_fixed(index: ast.expr) -> bool:
     return all(isinstance(part, _PLAIN_INDEX) for part in walk(index))
 
 
-def _decides_inside(loop: ast.For, point: Point, besides: Collection[ast.AST]) -> bool:
+def _decides_inside(loop: _Passes, point: Point, besides: Collection[ast.AST]) -> bool:
     """Whether a pass waits for the device, or calls a function of the project that compares what it gets."""
-    for node in all_nodes(of_loop(point.place, loop).nodes):
+    if isinstance(loop.node, ast.For):
+        nodes = of_loop(point.place, loop.node).nodes
+    else:
+        everything = all_nodes(of_function(point.function).nodes)
+        nodes = next((each.body for each in everything if isinstance(each, Repeat) and each.node is loop.node), ())
+    for node in all_nodes(nodes):
         if isinstance(node, StepEvent) and node.node not in besides:
             return True
         if isinstance(node, StepCall) and any(_compares(each.function.scope) for each in node.reached):
@@ -423,15 +457,11 @@ def _asks_for_none(test: ast.Compare) -> bool:
     )
 
 
-def _launched(loop: ast.For, point: Point) -> int:
+def _launched(loop: _Passes) -> int:
     """How many operations a pass launches at least: a call of a layer or of a function of the project is one."""
-    points = points_of(point.file)
-    inside = (points.get(item) for item in walk(loop) if isinstance(item, ast.stmt) and item is not loop)
-    return sum(_in_statement(each) for each in inside if each is not None)
-
-
-def _in_statement(point: Point) -> int:
-    kind = Evaluator(point.file, point.full_env).kind
-    found = (item for part in own_parts(point.statement.node) for item in walk(part))
-    computed = [item for item in found if isinstance(item, _OPERATIONS) and not _keeps(item)]
-    return isinstance(point.statement.node, ast.AugAssign) + sum(kind(item).is_tensor for item in computed)
+    sums = sum(isinstance(item, ast.AugAssign) for part in loop.body for item in walk(part))
+    return sums + sum(
+        Evaluator(at.file, at.full_env).kind(item).is_tensor
+        for at, item in loop.items
+        if isinstance(item, _OPERATIONS) and not _keeps(item)
+    )
