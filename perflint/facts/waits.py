@@ -422,14 +422,26 @@ _SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, a
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
     {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
-    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort"}
+    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort", "matmul", "addmm", "bmm", "softmax"}
 )
 """Functions and methods whose result is on the device, unless they get what is on the host."""
 _SAME = frozenset(
     {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
-    | {"concat", "minimum", "maximum", "where"}
+    | {"concat", "minimum", "maximum", "where", "sqrt", "sort", "exp", "log"}
 )
 """Those whose result is where their arguments are."""
+
+
+def is_a_result(node: ast.expr, point: Point) -> bool:
+    """Whether an expression is certainly computed on the device, not only put there by ``paddle.to_tensor``."""
+    value = asked(node, point.place, through=_VALUES)
+    names = (value.part(item) for item in walk(node) if isinstance(item, ast.Name))
+    is_put = any(
+        isinstance(each.node, ast.Call) and terminal(each.node) == "to_tensor"
+        for name in names
+        for each in name.sources()
+    )
+    return not is_put and _is_a_result(value) is True and not is_in_host_memory(node, point)
 
 
 def _is_a_result(value: ValueSource) -> bool | None:

@@ -15,11 +15,12 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.rules.grown_array import means_training
+from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in, plain_names, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of
 from perflint.syntax.reaching import before, sole_value
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Scope, Statement, required, terminal
 from perflint.syntax.tree import alike, indices_of, walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.events import StepEvent
@@ -46,6 +47,8 @@ _GIVE_LISTS = frozenset(
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _NOT_ALIKE = (ast.For, ast.While, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.With, ast.Yield)
 """Code by which one part can be treated differently from the next."""
+_OF_A_TENSOR = ("shape", "ndim", "astype")
+"""What a list of tensors does not have."""
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 _NUMBERS = re.compile(
@@ -117,7 +120,10 @@ def _passes_of(point: Point) -> Iterator[_Passes]:
 def batch_loop(found: tuple[str, int, str], context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each part of ``x``."""
     where, count, case = found
-    context.report(RULE.words(case), confidence=Confidence.MEDIUM, costs_on_cpu=True, where=where, count=str(count))
+    evidence = Evidence(context.here)
+    is_optional = any(evidence.is_handed_over(each) for test in context.here.statement.tests for each in required(test))
+    confidence = Confidence.LOW if is_optional else Confidence.MEDIUM
+    context.report(RULE.words(case), confidence=confidence, costs_on_cpu=True, where=where, count=str(count))
 
 
 def _way(loop: _Passes, point: Point) -> _Way | None:
@@ -221,15 +227,22 @@ def _is_surely_one(node: ast.expr, point: Point) -> bool:
     ``x[i] = ...`` puts new tensors into a list as well as into a tensor, so it says nothing for the latter.
     """
     name = dotted(node)
-    if name is None:
+    if name is None or len(bindings_of(point.scope).get(name, ())) > 1:
+        return name is not None and _is_made(node, point)
+    parts = [item for statement in point.scope.statements for item in statement.nodes]
+    if any(
+        isinstance(item, ast.Call) and dotted(item.func) == "isinstance" and name in map(dotted, item.args)
+        for item in parts
+    ):
         return False
-    asked = any(
-        isinstance(item, ast.Attribute) and item.attr in ("shape", "ndim", "astype") and dotted(item.value) == name
-        for statement in point.scope.statements
-        for item in statement.nodes
-    )
+    asked = (item.value for item in parts if isinstance(item, ast.Attribute) and item.attr in _OF_A_TENSOR)
+    return name in map(dotted, asked) or _is_made(node, point)
+
+
+def _is_made(node: ast.expr, point: Point) -> bool:
+    """Whether the only value that a name can have is the tensor that a call returns."""
     made = sole_value(node, point.statement, point.scope)
-    return asked or (made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point))
+    return made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point)
 
 
 def _has_equal_parts(node: ast.expr, point: Point) -> bool:
