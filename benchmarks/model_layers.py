@@ -79,6 +79,18 @@ def show_parts() -> None:
     batch = trained([64, 32, 32])
     show("a product for each sample of 64", lambda: one_by_one(batch).sum())
     show("one product of the batch of 64", lambda: paddle.matmul(batch, batch).sum())
+    pairs, four = trained([64, 64]), paddle.arange(64) // 4
+    mask = four.unsqueeze(0) == four.unsqueeze(1)
+    show(
+        "the largest of 4 masked values, for each of 64 rows",
+        lambda: paddle.stack([paddle.max(pairs[row][mask[row]]) for row in range(64)]).sum(),
+    )
+    show(
+        "the same for all rows, with where",
+        lambda: paddle.where(mask, pairs, paddle.full_like(pairs, -1e9)).max(axis=1).sum(),
+    )
+    show("x[i, labels[i]] for each of 64 rows", lambda: picked(logits, labels))
+    show("x[arange(64), labels]", lambda: logits[paddle.arange(64), labels].sum())
 
 
 def convolution(bias: bool | None) -> paddle.nn.Layer:
@@ -105,6 +117,11 @@ def filled(parts: list[paddle.Tensor]) -> paddle.Tensor:
 def one_by_one(batch: paddle.Tensor) -> paddle.Tensor:
     """The square of each matrix of a batch, one after the other."""
     return paddle.stack([paddle.matmul(batch[sample], batch[sample]) for sample in range(batch.shape[0])])
+
+
+def picked(values: paddle.Tensor, labels: paddle.Tensor) -> paddle.Tensor:
+    """The sum of the values that labels choose, one for each row."""
+    return paddle.add_n([values[row, label] for row, label in enumerate(labels)])
 
 
 def trained(shape: list[int]) -> paddle.Tensor:

@@ -90,6 +90,7 @@ def test_size_that_the_values_decide(body: str) -> None:
         ("n = paddle.randint(1, 9, [1])\nx[:, :n] = 0\nreturn x", "a bound of the slice"),
         ("return paddle.arange(y.max() + 1)", "a size"),
         ("return x.reshape([mask.astype('int64').sum(), -1])", "a size"),
+        ("return paddle.zeros(shape=[y.max(), 4])", "a size"),
         ("return self.cut(loss, y.max())", "a bound of the slice"),
         (
             "ends = paddle.cumsum(mask.sum(axis=1))\nfor end in ends:\n    x[:, :end].sum()\nreturn x",
@@ -123,6 +124,8 @@ def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
         "n = self.count(y)\nreturn loss[:n]",
         "n = paddle.ceil(paddle.shape(x)[2:3] / 4).astype('int32')\nreturn x.reshape([n, -1])",
         "return one_hot(y.max(), 3)",
+        "return paddle.full([2], fill_value=y.max())",
+        "return paddle.topk(x, k=self.size, axis=1)",
         "return self.masked(x, y, 9)",
         "for n in self.sizes:\n    x = x[:, :n]\nreturn x",
         "for n in [x.shape[0], 4]:\n    x = x[:, :n]\nreturn x",
@@ -280,3 +283,20 @@ def test_both_sides_of_a_loss_are_picked(body: str) -> None:
 )
 def test_values_that_are_combined_with_rows_the_code_goes_on_with(body: str) -> None:
     assert levels(body) == [ImpactLevel.LOW] * 2
+
+
+def test_how_many_of_each_row_are_the_largest() -> None:
+    body = "ks = x.sum(1).astype('int64')\nfor at in range(x.shape[0]):\n    x.topk(4)\n    {}\nreturn x"
+    for call in ("paddle.topk(x[at], k=ks[at], largest=False)", "x[at].topk(ks[at])"):
+        [finding] = found(script(body.format(call), "Matcher"))  # a name of what picks: but ranks need no sizes
+        assert "rank the values of all rows instead" in finding.message
+        assert finding.confidence is Confidence.MEDIUM
+
+
+def test_ranks_mark_what_topk_picks() -> None:
+    x, ks = paddle.to_tensor([[3.0, 1.0, 2.0, 5.0], [0.0, 9.0, 4.0, 7.0]]), paddle.to_tensor([1, 3])
+    least = x.argsort(axis=1).argsort(axis=1) < ks.unsqueeze(1)
+    for row, k in enumerate(ks.tolist()):
+        picked = paddle.topk(x[row], k=ks[row], largest=False)[1]
+        assert picked.shape == [k]
+        assert sorted(picked.tolist()) == least[row].nonzero().flatten().tolist()

@@ -173,6 +173,50 @@ class Net(nn.Layer):
     assert len(_found("PPF907", model)) == count
 
 
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("for part in h:\n            parts.append(paddle.exp(part) * 2)", 1),
+        ("for i, (a, b) in enumerate(zip(h, paddle.exp(h))):\n            parts.append(a * b)", 0),  # a list, perhaps
+        ("g = paddle.exp(h)\n        for a, b in zip(h, g):\n            parts.append(a * b)", 1),
+        ("for part in x:\n            parts.append(paddle.exp(part) * 2)", 0),  # x may be a list
+        ("for part in h.unbind(1):\n            parts.append(paddle.exp(part) * 2)", 1),
+        ("for part in h.split([2, 3], 1):\n            parts.append(paddle.exp(part) * 2)", 0),
+        ("labels = h.argmax(1)\n        for i, at in enumerate(labels):\n            h[i, at] = 0.5", 1),
+        ("labels = h.argmax(1)\n        for at in labels:\n            h[at] += 0.5", 0),  # adds twice to the same
+        ("mask = h > 0\n        for i in range(h.shape[0]):\n            parts.append(h[i][mask[i]].max())", 1),
+        ("mask = h > 0\n        for i in range(h.shape[0]):\n            parts.append(h[i][mask[i]])", 0),
+        ("parts = [paddle.stack([paddle.exp(h[i]) for i in range(h.shape[0])])]", 1),
+        ("parts = [paddle.concat([paddle.exp(each) * 2 for each in h.unstack()])]", 1),
+        ("parts = [paddle.exp(h[:, i]) for i in range(h.shape[1])]", 0),  # it may need a list
+        ("parts = [paddle.stack([float(part.sum()) * part for part in h])]", 0),
+        ("parts = [paddle.stack([paddle.exp(h[i]) for i in range(h.shape[0]) if self.use[i]])]", 0),
+    ],
+)
+def test_what_else_goes_along_a_tensor(body: str, count: int) -> None:
+    first = "h = paddle.tanh(x)\n        parts = []\n        "
+    model = (
+        f"class Net(nn.Layer):\n    def forward(self, x):\n        {first}{body}\n        return paddle.stack(parts)\n"
+    )
+    assert len(_found("PPF907", model)) == count
+
+
+def test_what_a_loop_writes_is_told_once() -> None:
+    model = """\
+class Net(nn.Layer):
+    def forward(self, x):
+        h = paddle.tanh(x)
+        out = paddle.zeros([x.shape[0], 8, 8])
+        for i in range(h.shape[0]):
+            {}out[i] = paddle.exp(h[i]) * 2
+        return out
+"""
+    files = {"train.py": HEAD + model.format("") + TRAINING}
+    assert [len(check(files, code)) for code in ("PPF907", "PPF912")] == [1, 0]
+    differing = {"train.py": HEAD + model.format("if i > 1: ") + TRAINING}
+    assert [len(check(differing, code)) for code in ("PPF907", "PPF912")] == [0, 1]
+
+
 # --- PPF905
 
 TABLE = """\

@@ -626,3 +626,67 @@ def test_items_of_a_tensor_that_a_loop_tests() -> None:
         assert finding.impact is not None
         assert finding.impact.level > ImpactLevel.LOW
     assert "iterate over" not in only("for part in [x, y]:\n    if part.sum() > 9:\n        break").message
+
+
+NUMBERED = """
+import paddle
+
+
+def counted(labels, skipped):
+    ignored = [0, 1] if skipped else []
+    if not skipped:
+        ignored = [7]
+    found = []
+    for i in range(labels.shape[0]):
+        k = labels[i]
+        {test}
+            continue
+        {body}
+    return found
+
+
+class Loss(paddle.nn.Layer):
+    def forward(self, x, labels):
+        return x.mean() * len(counted(labels, True))
+
+
+net, loss_of = make_net(), Loss()
+for x, labels in paddle.io.DataLoader(data):
+    loss = loss_of(net(x), labels)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize("test", ["if k in ignored:", "if labels[i] == 0:", "if k > 2:"])
+def test_items_of_a_tensor_that_a_loop_counts_to(test: str) -> None:
+    (finding,) = found(NUMBERED.format(test=test, body="found.append(i)"), Confidence.MEDIUM)
+    assert "read once with `.tolist()`" in finding.message
+
+
+def test_items_of_a_tensor_that_the_loop_changes_are_read_where_they_are() -> None:
+    text = "for at in range(9):\n    if y[at] > 2:\n        {} = x * 2"
+    assert "read once with `.tolist()`" in only(text.format("x")).message
+    for changed in ("y", "y[at + 1]"):
+        assert ".tolist()" not in only(text.format(changed)).message
+
+
+def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
+    text = NUMBERED.format(test="if k in ignored:", body="found.append(i)")
+    assert found(text.replace("ignored = [7]", "ignored = {7}")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("n = x.sum(1)[j] * 3\n            n = n if n > 0 else x", 1),
+        ("h = paddle.matmul(x, x).sqrt()\n            h = max([h[i][j] if self.a else 0.0 for i in range(9)])", 1),
+        ("n = paddle.shape(x)[0].cast('int32') * 2\n            x = x * 2 if n > j else x", 0),
+        ("n = paddle.to_tensor(j)\n            x = x * 2 if n - 1 > j else x", 0),
+        ("x = x * 2 if x > j else x", 0),
+    ],
+)
+def test_a_loop_of_a_forward_pass_that_tests_what_it_computes_certainly_tests_a_tensor(body: str, count: int) -> None:
+    body = f"for j in range(9):\n            {body}"
+    assert len(found(FORWARD.format(name="Net", body=body), Confidence.MEDIUM)) == count

@@ -42,11 +42,15 @@ def sizes_in(node: ast.AST, names: Names) -> list[ast.AST]:
     return _sizes_given(node, names) if isinstance(node, ast.Call) and _takes_sizes(node) else []
 
 
+_OTHERS = frozenset({"x", "axis", "dtype", "name", "place", "stop_gradient", "fill_value", "largest", "sorted"})
+"""Parameters that are no size."""
+
+
 def _sizes_given(call: ast.Call, names: Names) -> list[ast.AST]:
     """The arguments of a call without the tensor: not ``x`` in ``paddle.reshape(x, [n, 4])``."""
-    given = [child for child in children(call) if child is not call.func]
     is_function = names.resolve(dotted(call.func) or "").startswith(("paddle.", "numpy."))
-    return given[1:] if is_function and terminal(call) in OF_A_TENSOR else given
+    given = call.args[1:] if is_function and terminal(call) in OF_A_TENSOR else call.args
+    return [*given, *(item.value for item in call.keywords if item.arg not in _OTHERS)]
 
 
 def _takes_sizes(call: ast.Call) -> bool:
@@ -507,7 +511,7 @@ def _placed(parent: ast.AST, inner: ast.AST, names: Names) -> Usage | None:
 
 
 def _is_size(inner: ast.AST, parent: ast.AST, names: Names) -> bool:
-    return any(inner in (part, getattr(part, "value", None)) for part in sizes_in(parent, names))
+    return (inner.value if isinstance(inner, ast.keyword) else inner) in sizes_in(parent, names)
 
 
 def _done(node: ast.stmt, value: ast.AST) -> Usage | None:

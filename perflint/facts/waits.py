@@ -17,9 +17,9 @@ from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, dotted_names, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.reaching import before
+from perflint.syntax.reaching import before, is_mutated, sole_value
 from perflint.syntax.scopes import LOOPS, Scope, Statement, leaf, operands, own_parts, terminal
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import base_of, children, walk
 from perflint.training.step_loops import is_of_tensors, reads_tensor
 from perflint.training.steps import Point, of_point, points_of
 
@@ -225,7 +225,28 @@ def asks_an_item(point: Point, test: ast.expr) -> bool:
     """Whether a test asks for an item of a tensor that a loop iterates over: the loop can have a list of numbers."""
     names = (item for item in walk(test) if isinstance(item, ast.Name))
     drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
-    return any(_is_tensor_of(point, held) for held in drawn if held is not None)
+    if any(_is_tensor_of(point, held) for held in drawn if held is not None):
+        return True
+    return any(_is_counted_to(point, item) for item in walk(test) if isinstance(item, (ast.Name, ast.Subscript)))
+
+
+def _is_counted_to(point: Point, node: ast.Name | ast.Subscript) -> bool:
+    """Whether an expression is an item that a loop inside the step counts to, ``x[i][j]``, of a tensor that stays."""
+    made = sole_value(node, point.statement, point.scope)
+    item = made[1] if made is not None else node
+    tensor, indices = (
+        base_of(item),
+        {name for part in walk(item) if isinstance(part, ast.Subscript) for name in plain_names(part.slice)},
+    )
+    for link in point.statement.around if isinstance(item, ast.Subscript) else ():
+        loop, here = link.node, points_of(point.file).get(link.node)
+        if not isinstance(loop, ast.For) or loop is point.loop or here is None or link.branch != "body":
+            continue
+        kind, name = Evaluator(point.file, here.full_env).kind(tensor), dotted(tensor) or ""
+        stays = name not in stored_names(loop) and not is_mutated(name, loop)
+        if not indices.isdisjoint(plain_names(loop.target)) and kind.is_tensor and not (kind.guess or kind.items):
+            return bool(name) and stays
+    return False
 
 
 def _is_tensor_of(point: Point, held: ValueSource) -> bool:
@@ -421,14 +442,26 @@ _SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, a
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
     {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
-    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort"}
+    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort", "matmul", "addmm", "bmm", "softmax"}
 )
 """Functions and methods whose result is on the device, unless they get what is on the host."""
 _SAME = frozenset(
     {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
-    | {"concat", "minimum", "maximum", "where"}
+    | {"concat", "minimum", "maximum", "where", "sqrt", "sort", "exp", "log"}
 )
 """Those whose result is where their arguments are."""
+
+
+def is_a_result(node: ast.expr, point: Point) -> bool:
+    """Whether an expression is certainly computed on the device, not only put there by ``paddle.to_tensor``."""
+    value = asked(node, point.place, through=_VALUES)
+    names = (value.part(item) for item in walk(node) if isinstance(item, ast.Name))
+    is_put = any(
+        isinstance(each.node, ast.Call) and terminal(each.node) == "to_tensor"
+        for name in names
+        for each in name.sources()
+    )
+    return not is_put and _is_a_result(value) is True and not is_in_host_memory(node, point)
 
 
 def _is_a_result(value: ValueSource) -> bool | None:

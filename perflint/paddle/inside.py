@@ -110,7 +110,7 @@ UNKNOWN_SIZES = frozenset(
 )
 """Functions, also methods of tensors, whose result has a size that only the device knows; some only sometimes."""
 OF_A_TENSOR = frozenset(
-    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot"}
+    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot", "topk"}
 )
 """Functions of ``SHAPED`` whose first argument is a tensor, unless they are its methods."""
 SHAPED = OF_A_TENSOR | {

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeGuard
 
 from perflint.catalogue import shipped
+from perflint.facts.unknown_size import Form, dense_form, dynamic_op
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.rules.grown_array import means_training
+from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in, plain_names, stored_names
-from perflint.syntax.parameters import all_parameters
+from perflint.syntax.parameters import all_parameters, argument_of
 from perflint.syntax.reaching import before, sole_value
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.scopes import Scope, Statement, required, terminal
 from perflint.syntax.tree import alike, indices_of, walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.events import StepEvent
 from perflint.trace.lengths import passes
-from perflint.trace.step_trace import StepCall, all_nodes, of_loop
+from perflint.trace.step_trace import Repeat, StepCall, all_nodes, of_function, of_loop
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF907"]
@@ -44,42 +47,117 @@ _GIVE_LISTS = frozenset(
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _NOT_ALIKE = (ast.For, ast.While, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.With, ast.Yield)
 """Code by which one part can be treated differently from the next."""
+_OF_A_TENSOR = ("shape", "ndim", "astype")
+"""What a list of tensors does not have."""
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+_NUMBERS = re.compile(
+    r"^(?:\w+_)?(?:inds?|index|indices|indexes|idxs?|ids?|labels?|targets?|gts?|tgt|trg|y|classes|order)(?:_\w+)?$",
+    re.IGNORECASE,
+)
+"""Names of tensors of whole numbers by which items are taken; masks have other names."""
+_MAKES_NUMBERS = frozenset({"arange", "argmax", "argmin", "argsort", "randint", "randperm", "nonzero"})
+_JOIN = frozenset({"stack", "concat", "add_n", "sum"})
+"""Calls that make one tensor of those that a comprehension gives."""
+_CLUES = frozenset({"range", "enumerate", "unstack", "unbind", *_JOIN})
+_ONE_SIZE = (Form.SUM, Form.EXTREME)
+"""What becomes of ``x[mask]`` where the values outside of a mask can be replaced instead of left out."""
 
 
-def _loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int]]]:
-    loop = point.statement.node
-    if not isinstance(loop, ast.For) or (point.step is not None and point.step.loop is loop):
-        return
+class _Way(NamedTuple):
+    """What a loop goes along, in words.
+
+    ``number``: the name of the number of a pass. ``parts``: the names that get a part of a tensor in each pass, with
+    the tensors.
+    """
+
+    where: str
+    number: str = ""
+    parts: Mapping[str, ast.expr] = {}
+
+
+class _Passes(NamedTuple):
+    """A loop or a comprehension: what goes over what, what each pass does, and where each part of that is."""
+
+    node: ast.For | ast.ListComp | ast.GeneratorExp
+    target: ast.expr
+    over: ast.expr
+    body: Sequence[ast.AST]
+    items: Sequence[tuple[Point, ast.AST]]
+
+
+def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int, str]]]:
+    """The loops and the comprehensions of a statement that do the same with each part of a tensor."""
     predicts = any(means_training(test) is (not truth) for test, truth in point.statement.conditions)
-    where = _where(loop, point) if not predicts and not is_no_training(point.scope.name) else None
-    if where is not None and _is_alike(loop, point) and not _decides_inside(loop, point):
-        count = _launched(loop, point)
+    for loop in _passes_of(point) if not predicts and not is_no_training(point.scope.name) else ():
+        way = _way(loop, point)
+        masked = _masked(loop) if way is not None else set()
+        chosen = _chosen_by(loop, way, point, masked) if way is not None else None
+        if way is None or chosen is None or _decides_inside(loop, point, masked):
+            continue
+        count = _launched(loop) + len(way.parts)
         if count >= _LEAST:
-            yield loop.iter, (where, count)
+            yield loop.over, (way.where, count, chosen)
 
 
-@rule(RULE.code, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
-def batch_loop(found: tuple[str, int], context: Context) -> None:
+def _passes_of(point: Point) -> Iterator[_Passes]:
+    """The loop inside a step that a statement is, and comprehensions in it whose parts become one tensor again."""
+    node, points = point.statement.node, points_of(point.file)
+    if isinstance(node, ast.For) and not (point.step is not None and point.step.loop is node):
+        inner = (points[item] for item in walk(node) if item is not node and item in points)
+        yield _Passes(
+            node, node.target, node.iter, node.body, [(at, each) for at in inner for each in at.statement.nodes]
+        )
+    for item in point.statement.nodes:
+        if isinstance(item, (ast.ListComp, ast.GeneratorExp)) and len(item.generators) == 1:
+            drawn, around = item.generators[0], point.statement.parents.get(item)
+            is_joined = isinstance(around, ast.Call) and terminal(around) in _JOIN
+            if not drawn.ifs and (is_joined or _is_split(drawn.iter, point)):
+                yield _Passes(item, drawn.target, drawn.iter, [item.elt], [(point, each) for each in walk(item.elt)])
+
+
+@rule(RULE.code, at=At.HOT, find_at=loops, clues=_CLUES, is_close=True, claims=False, heeds_claims=False)
+def batch_loop(found: tuple[str, int, str], context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each part of ``x``."""
-    where, count = found
-    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, where=where, count=str(count))
+    where, count, case = found
+    evidence = Evidence(context.here)
+    is_optional = any(evidence.is_handed_over(each) for test in context.here.statement.tests for each in required(test))
+    confidence = Confidence.LOW if is_optional else Confidence.MEDIUM
+    context.report(RULE.words(case), confidence=confidence, costs_on_cpu=True, where=where, count=str(count))
 
 
-def _where(loop: ast.For, point: Point) -> str | None:
-    """What a loop goes along, in words: the axis of a tensor; None for anything that may be a list, or may be short."""
-    call = loop.iter
-    if not isinstance(loop.target, ast.Name) or not isinstance(call, ast.Call) or dotted(call.func) != "range":
+def _way(loop: _Passes, point: Point) -> _Way | None:
+    """What a loop goes along; None for anything that may be a list, or may be short."""
+    over, target, number = loop.over, loop.target, ""
+    if _is_call(over, "range"):
+        return _counted_way(over, target.id, point) if isinstance(target, ast.Name) else None
+    if _is_call(over, "enumerate") and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
+        number, target, over = target.elts[0].id, target.elts[1], over.args[0]
+    tensors, targets = [over], [target]
+    if _is_call(over, "zip") and isinstance(target, ast.Tuple):
+        tensors, targets = over.args, target.elts
+    parts = {each.id: x for each, x in zip(targets, tensors, strict=False) if isinstance(each, ast.Name)}
+    if len(parts) < len(tensors) or not all(_has_equal_parts(x, point) for x in tensors):
         return None
+    kind = "parts" if _is_split(tensors[0], point) else "samples"
+    return _Way(f"the {kind} of `{ast.unparse(tensors[0])}`", number, parts)
+
+
+def _is_call(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
+    """Whether an expression calls a function of Python with arguments."""
+    return isinstance(node, ast.Call) and dotted(node.func) == name and bool(node.args)
+
+
+def _counted_way(call: ast.Call, number: str, point: Point) -> _Way | None:
+    """The same for a loop over numbers: the axis of a tensor whose length their count is."""
     axis = _counted_by(call.args[0], point) if len(call.args) == 1 else None
     if axis is None:
         count = passes(call, point.place) or 0
-        return f"{count} parts" if count >= _MANY else None
+        return _Way(f"{count} parts", number) if count >= _MANY else None
     if not _is_tensor(axis.node, point) or not (axis.by_shape or _is_surely_one(axis.node, point)):
         return None
     name = ast.unparse(axis.node)
-    return f"the samples of `{name}`" if axis.number == 0 else f"axis {axis.number} of `{name}`"
+    return _Way(f"the samples of `{name}`" if axis.number == 0 else f"axis {axis.number} of `{name}`", number)
 
 
 class _Axis(NamedTuple):
@@ -149,42 +227,141 @@ def _is_surely_one(node: ast.expr, point: Point) -> bool:
     ``x[i] = ...`` puts new tensors into a list as well as into a tensor, so it says nothing for the latter.
     """
     name = dotted(node)
-    if name is None:
+    if name is None or len(bindings_of(point.scope).get(name, ())) > 1:
+        return name is not None and _is_made(node, point)
+    parts = [item for statement in point.scope.statements for item in statement.nodes]
+    if any(
+        isinstance(item, ast.Call) and dotted(item.func) == "isinstance" and name in map(dotted, item.args)
+        for item in parts
+    ):
         return False
-    asked = any(
-        isinstance(item, ast.Attribute) and item.attr in ("shape", "ndim", "astype") and dotted(item.value) == name
-        for statement in point.scope.statements
-        for item in statement.nodes
-    )
+    asked = (item.value for item in parts if isinstance(item, ast.Attribute) and item.attr in _OF_A_TENSOR)
+    return name in map(dotted, asked) or _is_made(node, point)
+
+
+def _is_made(node: ast.expr, point: Point) -> bool:
+    """Whether the only value that a name can have is the tensor that a call returns."""
     made = sole_value(node, point.statement, point.scope)
-    return asked or (made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point))
+    return made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point)
+
+
+def _has_equal_parts(node: ast.expr, point: Point) -> bool:
+    """Whether the parts of something have one size: it is one tensor, or its equal sections."""
+    return _is_split(node, point) or (_is_tensor(node, point) and _is_surely_one(node, point))
+
+
+def _is_split(node: ast.expr, point: Point) -> bool:
+    """Whether an expression is a list of equal sections of a tensor: ``x.unbind(1)``, ``x.split(x.shape[1], 1)``."""
+    made = sole_value(node, point.statement, point.scope)
+    call = made[1] if made is not None else node
+    name = terminal(call) if isinstance(call, ast.Call) else ""
+    if not isinstance(call, ast.Call) or name not in ("split", "unbind", "unstack"):
+        return False
+    is_function = point.file.names.qualified(call.func).startswith("paddle.")
+    count = argument_of(call, "num_or_sections", 1 if is_function else 0) if name == "split" else None
+    is_equal = name != "split" or isinstance(count, ast.Constant) or (count is not None and _counted_by(count, point))
+    return bool(is_equal) and Evaluator(point.file, point.full_env).kind(call).is_tensor
 
 
 def _gives_tensor(call: ast.Call, point: Point) -> bool:
-    """Whether a call is of a function of Paddle that returns one tensor, not of a class."""
+    """Whether a function of Paddle returns one tensor, or a method of a tensor that lists do not have."""
     name, last = point.file.names.qualified(call.func), terminal(call) or ""
-    return name.startswith("paddle.") and last.islower() and last not in _GIVE_LISTS
-
-
-def _is_alike(loop: ast.For, point: Point) -> bool:
-    """Whether a loop does the same with each part, by kernels that can take all of them, and passes nothing on."""
-    inside = [item for statement in loop.body for item in walk(statement)]
-    calls = [item for item in inside if isinstance(item, ast.Call)]
-    may_differ = any(isinstance(item, _NOT_ALIKE) for item in inside) or any(map(_differs, calls))
-    if may_differ or not _keeps_all(inside) or hands_on(loop) or _looks_back(inside):
+    if last in _GIVE_LISTS or not last.islower():
         return False
-    name = loop.target.id if isinstance(loop.target, ast.Name) else ""
-    bound = {name, *(each for statement in loop.body for each in stored_names(statement))}
+    owner = call.func.value if isinstance(call.func, ast.Attribute) and not hasattr(list, last) else None
+    return name.startswith("paddle.") or (owner is not None and _is_tensor(owner, point))
+
+
+def _masked(loop: _Passes) -> set[ast.AST]:
+    """What the passes select by a mask only for a sum or an extreme, for which other values can take its place."""
+    return {
+        item
+        for at, item in loop.items
+        if isinstance(item, (ast.Call, ast.Subscript))
+        and dynamic_op(at, item) is not None
+        and dense_form(at, item) in _ONE_SIZE
+    }
+
+
+def _chosen_by(loop: _Passes, way: _Way, point: Point, masked: Collection[ast.AST]) -> str | None:
+    """Whether a loop does the same with each part, by kernels that can take all of them, and passes nothing on.
+
+    None if not; else what chooses items of the parts: "by mask", "by index" (numbers that a tensor holds), or "".
+    """
+    inside = [item for part in loop.body for item in walk(part)]
+    calls = [item for item in inside if isinstance(item, ast.Call) and item not in masked]
+    if any(isinstance(item, _NOT_ALIKE) for item in inside) or any(map(_differs, calls)):
+        return None
+    if isinstance(loop.node, ast.For) and (not _keeps_all(inside) or hands_on(loop.node) or _looks_back(inside)):
+        return None
+    bound = {way.number, *way.parts, *(each for part in loop.body for each in stored_names(part))}
     if any(isinstance(item, ast.If) and not bound.isdisjoint(plain_names(item.test)) for item in inside):
-        return False
+        return None
     if any(isinstance(item, ast.ExceptHandler) and not _only_tells(item) for item in inside):
-        return False
-    items = [item for item in inside if isinstance(item, ast.Subscript)]
-    parts = [item for item in items if name in plain_names(item.slice)]
-    made = dict(filter(None, map(plain_assignment, inside)))
-    fixed = {id(each) for item in items for each in indices_of(item.slice) if _is_fixed(each) or _is_window(each, made)}
-    same = all(_is_a_part(item, name, point, fixed) if item in parts else id(item.slice) in fixed for item in items)
-    return same and any(isinstance(item.ctx, ast.Load) for item in parts)
+        return None
+    taken = _Taken(way, point, inside)
+    items = [item for item in inside if isinstance(item, ast.Subscript) and item not in masked]
+    if not all(map(taken.is_alike, items)) or not (way.parts or any(map(taken.is_read, items))):
+        return None
+    return "by mask" if masked else "by index" if any(map(taken.is_indexed, items)) else ""
+
+
+class _Taken:
+    """Decides whether the passes of a loop take, or write, items of one size: the same ones, or a part of a tensor."""
+
+    def __init__(self, way: _Way, point: Point, inside: list[ast.AST]) -> None:
+        self._way = way
+        self._point = point
+        made = dict(filter(None, map(plain_assignment, inside)))
+        indices = (each for item in inside if isinstance(item, ast.Subscript) for each in indices_of(item.slice))
+        self._fixed = {each for each in indices if _is_fixed(each) or _is_window(each, made)}
+        self._summed = {item.target for item in inside if isinstance(item, ast.AugAssign)}
+
+    def is_alike(self, item: ast.Subscript) -> bool:
+        """Whether this is ``x[0]``, or ``x[i]``, ``x[:, i]``, ``x[i : i + 1, 1:]`` or ``x[i, y[i]]`` of a tensor.
+
+        Items of a list may differ in size. Where numbers choose what is added to, some may choose the same.
+        """
+        moving = self._moving(item)
+        counting = [each for each in moving if self._counts(each)]
+        numbers = all(each in counting or self._is_number(each) for each in moving)
+        is_one = not moving or _is_tensor(item.value, self._point) or _is_split(item.value, self._point)
+        if not numbers or len(counting) > 1 or not is_one:
+            return False
+        return bool(counting) or item not in self._summed
+
+    def is_read(self, item: ast.Subscript) -> bool:
+        """Whether the passes read another part of a tensor each."""
+        return isinstance(item.ctx, ast.Load) and bool(self._moving(item))
+
+    def is_indexed(self, item: ast.Subscript) -> bool:
+        """Whether numbers that a tensor holds choose the item."""
+        return not all(map(self._counts, self._moving(item)))
+
+    def _moving(self, item: ast.Subscript) -> list[ast.expr]:
+        """The indices that differ between passes."""
+        number = self._way.number
+        return [each for each in indices_of(item.slice) if each not in self._fixed or number in plain_names(each)]
+
+    def _counts(self, index: ast.expr) -> bool:
+        """Whether an index is the number of the pass, or is worked out of that and of constants."""
+        bounds = [index.lower, index.upper] if isinstance(index, ast.Slice) else [index]
+        return all(each is not None and _counts(each, self._way.number) for each in bounds)
+
+    def _is_number(self, index: ast.expr) -> bool:
+        """Whether an index is an item of a tensor that holds whole numbers: ``labels[i]``."""
+        if isinstance(index, ast.Name):
+            return index.id in self._way.parts and self._holds_numbers(self._way.parts[index.id])
+        return isinstance(index, ast.Subscript) and self.is_alike(index) and self._holds_numbers(index.value)
+
+    def _holds_numbers(self, node: ast.expr) -> bool:
+        """Whether a tensor holds whole numbers, not a mask: ``labels``, or what ``paddle.argmax`` returns."""
+        if Evaluator(self._point.file, self._point.full_env).kind(node).truth:
+            return False
+        made = sole_value(node, self._point.statement, self._point.scope)
+        if made is not None and isinstance(made[1], ast.Call) and terminal(made[1]) in _MAKES_NUMBERS:
+            return True
+        return _NUMBERS.match((dotted(node) or "").rpartition(".")[2]) is not None
 
 
 def _only_tells(handler: ast.ExceptHandler) -> bool:
@@ -249,16 +426,6 @@ def _differs(call: ast.Call) -> bool:
     )
 
 
-def _is_a_part(item: ast.Subscript, name: str, point: Point, fixed: Collection[int]) -> bool:
-    """Whether this is ``x[i]``, ``x[:, i]`` or ``x[i : i + 1, 1:]`` of a tensor: items of a list may differ in size."""
-    indices = indices_of(item.slice)
-    counting = [each for each in indices if name in plain_names(each)]
-    if len(counting) != 1 or any(id(each) not in fixed for each in indices if each not in counting):
-        return False
-    bounds = [counting[0].lower, counting[0].upper] if isinstance(counting[0], ast.Slice) else [counting[0]]
-    return all(each is not None and _counts(each, name) for each in bounds) and _is_tensor(item.value, point)
-
-
 def _counts(index: ast.expr, name: str) -> bool:
     """Whether an index is the number of the pass, or is worked out of that and of constants."""
     return name in plain_names(index) and not any(
@@ -272,10 +439,15 @@ def _is_fixed(index: ast.expr) -> bool:
     return all(isinstance(part, _PLAIN_INDEX) for part in walk(index))
 
 
-def _decides_inside(loop: ast.For, point: Point) -> bool:
+def _decides_inside(loop: _Passes, point: Point, besides: Collection[ast.AST]) -> bool:
     """Whether a pass waits for the device, or calls a function of the project that compares what it gets."""
-    for node in all_nodes(of_loop(point.place, loop).nodes):
-        if isinstance(node, StepEvent):
+    if isinstance(loop.node, ast.For):
+        nodes = of_loop(point.place, loop.node).nodes
+    else:
+        everything = all_nodes(of_function(point.function).nodes)
+        nodes = next((each.body for each in everything if isinstance(each, Repeat) and each.node is loop.node), ())
+    for node in all_nodes(nodes):
+        if isinstance(node, StepEvent) and node.node not in besides:
             return True
         if isinstance(node, StepCall) and any(_compares(each.function.scope) for each in node.reached):
             return True
@@ -298,15 +470,11 @@ def _asks_for_none(test: ast.Compare) -> bool:
     )
 
 
-def _launched(loop: ast.For, point: Point) -> int:
+def _launched(loop: _Passes) -> int:
     """How many operations a pass launches at least: a call of a layer or of a function of the project is one."""
-    points = points_of(point.file)
-    inside = (points.get(item) for item in walk(loop) if isinstance(item, ast.stmt) and item is not loop)
-    return sum(_in_statement(each) for each in inside if each is not None)
-
-
-def _in_statement(point: Point) -> int:
-    kind = Evaluator(point.file, point.full_env).kind
-    found = (item for part in own_parts(point.statement.node) for item in walk(part))
-    computed = [item for item in found if isinstance(item, _OPERATIONS) and not _keeps(item)]
-    return isinstance(point.statement.node, ast.AugAssign) + sum(kind(item).is_tensor for item in computed)
+    sums = sum(isinstance(item, ast.AugAssign) for part in loop.body for item in walk(part))
+    return sums + sum(
+        Evaluator(at.file, at.full_env).kind(item).is_tensor
+        for at, item in loop.items
+        if isinstance(item, _OPERATIONS) and not _keeps(item)
+    )

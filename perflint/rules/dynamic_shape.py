@@ -23,7 +23,7 @@ from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point
 
 RULE = shipped()["PPF207"]
-_SLICE, _SHAPE = _SIZES = "a slice", "a shape"
+_SLICE, _SHAPE, _RANKED = _SIZES = "a slice", "a shape", "topk"
 # What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
@@ -38,13 +38,14 @@ def _operations(point: Point) -> Iterator[tuple[ast.expr, tuple[str, Confidence]
         if found is None and (name := _sized_by_a_tensor(item, point)):
             found = name, Confidence.MEDIUM
         if found is not None:
-            yield item, found, most
+            yield item, found, most if found[0] != _RANKED else Confidence.HIGH
 
 
 def _sized_by_a_tensor(node: ast.Call | ast.Subscript, point: Point) -> str:
     """What a tensor of the device says the size of: "a slice" in ``x[:, :n]``, "a shape" in ``x.reshape([n, 4])``."""
     if isinstance(node, ast.Call):
-        return _SHAPE if dotted(node.func) != "range" and sized_by_a_result(node, point) else ""
+        size = _RANKED if terminal(node) == "topk" else _SHAPE
+        return size if dotted(node.func) != "range" and sized_by_a_result(node, point) else ""
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     slices = (index for index in indices if isinstance(index, ast.Slice))
     return _SLICE if any(sized_by_a_result(index, point) for index in slices) else ""
@@ -69,7 +70,7 @@ def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     is_stored = isinstance(target, ast.Assign) and expression in target.targets
     if isinstance(target, ast.Delete) or (is_stored and name == MASK):
         return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
-    if _picks(point, step.function):
+    if _picks(point, step.function) and name != _RANKED:  # a rank says the same without a size
         confidence = Confidence.LOW
     form = dense_form(point, expression) if name not in _SIZES else None
     advice = RULE.texts[form.value if form is not None else name]

@@ -15,6 +15,7 @@ from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.rules.batch_loop import loops
 from perflint.rules.grown_array import means_training
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values
 from perflint.syntax.names import dotted, plain_names
@@ -24,7 +25,7 @@ from perflint.syntax.scopes import Loop, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.lengths import passes
-from perflint.training.steps import Point
+from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF912"]
 _MAKERS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "empty", "empty_like"})
@@ -49,7 +50,10 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
         name = target.value.id
         if name in plain_names(node.value) or not _is_a_part(target.slice, loop, point):
             return
-        if _is_made_before(target, loop, point) and not _MASK.search(name) and not _is_dropped(name, point.place):
+        if not _is_made_before(target, loop, point) or _MASK.search(name) or _is_dropped(name, point.place):
+            return
+        at = points_of(point.file).get(loop)
+        if at is None or not any(loops(at)):  # PPF907 says more about it
             yield target, name
 
 

@@ -9,7 +9,13 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
-from perflint.facts.waits import asks_an_item, ends_a_loop_inside, looked_up_in_a_list, picks_in_a_branch
+from perflint.facts.waits import (
+    asks_an_item,
+    ends_a_loop_inside,
+    is_a_result,
+    looked_up_in_a_list,
+    picks_in_a_branch,
+)
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
@@ -426,7 +432,22 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
     if is_led_to and not kind.guess and not picks:
         return Confidence.MEDIUM
+    if point.statement.loop is not None and any(is_a_result(each, point) for each in _compared(node)):
+        return Confidence.MEDIUM  # in each pass of a loop inside
     return Confidence.LOW if picks and not kind.guess else None
+
+
+def _compared(node: ast.expr) -> list[ast.expr]:
+    """The values that a decision is about: both of ``a > b`` and of ``max(a, b)``, the items of ``max([...])``."""
+    if isinstance(node, ast.Compare):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.IfExp):
+        return [node.body, node.orelse]
+    if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
+        return _compared(node.elt)
+    if isinstance(node, ast.Call) and dotted(node.func) in PICKS:
+        return _compared(node.args[0]) if len(node.args) == 1 else node.args
+    return [node]
 
 
 def _only_predicts(owner: Class, forward: Scope) -> bool:
