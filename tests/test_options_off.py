@@ -152,22 +152,6 @@ def test_a_file_that_cannot_be_imported(imported: str, module: str, fails: bool)
     assert Imports.of(project).fails(project.files["train.py"]) is fails
 
 
-@pytest.mark.parametrize(
-    ("files", "fails"),
-    [
-        ({"utils.py": ""}, True),
-        ({"tools/utils.py": ""}, True),
-        ({}, False),
-        ({"utils/__init__.py": ""}, False),
-        ({"utils.py": "", "lib/utils/seeds.py": ""}, False),
-        ({"lib/utils.py": ""}, False),
-    ],
-)
-def test_a_module_in_a_file_that_is_no_package_cannot_be_imported(files: dict[str, str], fails: bool) -> None:
-    project = opened(sources({"tools/train.py": "from utils.seeds import set_seed\n", **files}))
-    assert Imports.of(project).fails(project.files["tools/train.py"]) is fails
-
-
 def test_a_package_may_have_modules_that_are_built() -> None:
     project = opened(sources({"train.py": "from ops import fast\n", "ops/__init__.py": ""}))
     assert not Imports.of(project).fails(project.files["train.py"])

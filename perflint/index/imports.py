@@ -87,12 +87,16 @@ class Imports(Part):
         return found if is_clear and found is not file else None
 
     def _is_below_a_file(self, module: str, file: FileIndex) -> bool:
-        """Whether ``a`` of ``a.b`` is a file in the same folder or one above it, and nothing is ``a/b.py``."""
-        modules, (first, *rest) = self._project.modules, module.split(".")
-        above = (modules.get((*file.parts[:depth], first)) for depth in range(len(file.parts)))
-        is_plain = bool(rest) and any(each is not None and not each.is_package for each in above)
-        is_elsewhere = file.has("sys.path") or any(parts[-1 - len(rest) :] == (first, *rest) for parts in modules)
-        return is_plain and not is_elsewhere
+        """Whether a module is named as a part of a file, in a folder that a program finds other modules in."""
+        first, dot, _ = module.partition(".")
+        modules, directory = self._project.modules, file.parts[:-1]
+        at = [(folder, modules.get((*folder, first))) for folder in Modules.of(self._project).folders(directory, first)]
+        found = [(folder, there) for folder, there in at if there is not None]
+        if not dot or len(found) != 1 or found[0][1].is_package or found[0][1] is file or file.has("sys.path"):
+            return False
+        others = {name.partition(".")[0] for name in file.names.imported} - {first}
+        is_in_a_package = bool(directory) and directory in modules
+        return not is_in_a_package and any((*found[0][0], other) in modules for other in others)
 
     def _lacks(self, file: FileIndex, name: str) -> bool:
         """Whether a module has no such name; a package may have modules that are built, or generated."""
