@@ -45,7 +45,7 @@ from perflint.trace.verdict import gains_from_amp, verdict
 
 RULE = shipped()["PPF301"]
 _PADDLE = "2.3"
-"""The first Paddle whose ``auto_cast`` takes ``dtype``."""
+"""The first Paddle whose ``auto_cast`` takes ``dtype``, and whose ``amp_configs`` may be a text."""
 _MANY = 4
 """From so many waits a step on, the device may be done before the host gives it more to do."""
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
@@ -199,9 +199,6 @@ def _holds_backward(node: ast.stmt) -> bool:
 
 
 # PPF301, of ``paddle.Model``: ``model.prepare`` without ``amp_configs``, so that ``model.fit`` trains in float32.
-
-_PADDLE = "2.3"
-"""The first Paddle whose ``amp_configs`` may be a text."""
 
 
 @rule(RULE.code, at=At.ANYWHERE, names=named("paddle.Model.prepare", code=RULE.code))
