@@ -207,8 +207,9 @@ def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
 
 
 def _one_of(group: list[EntryPoint]) -> EntryPoint:
-    """The first one of a group whose model is not narrow, or else the first one, with the others."""
-    first = next((each for each in group if len(group) > 1 and not is_narrow(each)), group[0])
+    """The first one of a group, or the first whose model is known and not narrow if that of the first is narrow."""
+    wide = (each for each in group if classes_of_model(each) and not is_narrow(each))
+    first = next(wide, group[0]) if len(group) > 1 and is_narrow(group[0]) else group[0]
     others = tuple((other.file, other.call) for other in group if other is not first)
     return replace(first, others=others)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.branches import State, Switches
@@ -15,16 +16,12 @@ from perflint.flow.constants import Constants
 from perflint.index.imports import Imports
 from perflint.index.in_use import asks_for_main, held_names
 from perflint.index.project import Part, Place
+from perflint.inputs.input_files import passed_numbers
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Statement, terminal
 from perflint.syntax.tree import string_of, walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -41,6 +38,25 @@ def files_with(file: FileIndex) -> frozenset[FileIndex]:
     """The files of all programs that load a file."""
     imports = Imports.of(file.project)
     return imports.closure(imports.users([file]))
+
+
+def passed_for(file: FileIndex, key: str) -> list[str]:
+    """The numbers that scripts and documents pass to a program for an option, where no other program is meant.
+
+    They lie in its folder, below it, or above it, where no program of that name is nearer; anywhere if no other program
+    has the name.
+    """
+    *folder, name = file.parts
+    places = [each.parts[:-1] for each in file.project.files.values() if each.parts[-1] == name]
+    found = passed_numbers(file.path, name, key, file.project.inputs)
+    return [number for path, number in found if _is_meant(PurePosixPath(path).parent.parts, tuple(folder), places)]
+
+
+def _is_meant(script: tuple[str, ...], program: tuple[str, ...], places: list[tuple[str, ...]]) -> bool:
+    if len(places) == 1 or script[: len(program)] == program:
+        return True
+    below = [len(each) for each in places if each[: len(script)] == script]
+    return program[: len(script)] == script and len(program) == min(below)
 
 
 @query

@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, program_entries, speaks_of, work_of
+from perflint.facts.programs import passed_for
 from perflint.findings import Confidence, Related
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
-from perflint.inputs.input_files import passed_numbers
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
@@ -111,25 +110,9 @@ def _of_options(options: Mapping[str, _Option], entry: EntryPoint) -> _Few | Non
 
 
 def _passed(size: _Option, entry: EntryPoint) -> Iterator[str]:
-    """What scripts pass for the batch size: those near a program, or that name one that no other has the name of."""
-    files = entry.file.project.files.values()
+    """What scripts pass for the batch size."""
     for file in {size.file, entry.driven_from, *Imports.of(entry.file.project).importers(entry.driven_from)}:
-        is_alone = sum(each.parts[-1] == file.parts[-1] for each in files) == 1
-        for path, number in passed_numbers(
-            file.path, file.parts[-1].removesuffix(".py"), size.name, file.project.inputs
-        ):
-            if is_alone or _is_beside(PurePosixPath(path).parent, PurePosixPath(file.path).parent):
-                yield number
-
-
-def _is_beside(script: PurePosixPath, program: PurePosixPath) -> bool:
-    """Whether the directory of a script, from the top of the project, is that of a program, above it, or below it."""
-    inner = [each.parts for each in (script, *script.parents)]
-    return (
-        not script.parts
-        or f"/{script}/" in f"/{program}/"
-        or any(parts and parts == program.parts[-len(parts) :] for parts in inner)
-    )
+        yield from passed_for(file, size.name)
 
 
 def _numbers(options: Mapping[str, _Option], name: re.Pattern[str]) -> list[_Option]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.loaders import LOADER, is_loader_class, loads_from_memory
+from perflint.facts.programs import passed_for
 from perflint.flow.branches import rules_out, tests_within
 from perflint.flow.by_statement import is_generator
 from perflint.flow.constant_values import Found, Special, Value, ValueOrigin
@@ -24,7 +25,6 @@ from perflint.flow.sources import ValueSource, asked, function_of
 from perflint.index.hierarchy import Registries
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place
-from perflint.inputs.input_files import passed_numbers
 from perflint.paddle.call_results import LISTING, LOOPED
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
@@ -279,12 +279,10 @@ def _values(call: ast.Call, at: Place) -> Found:
 
 def is_passed(value: Value) -> bool:
     """Whether a value is the default of an option, and a script or document that starts the program passes another."""
-    at, names = value.place, [step.name for step in value.steps if step.origin is ValueOrigin.OPTION]
-    if at is None or not names:
-        return False
-    program = at.file.parts[-1].removesuffix(".py")
-    inputs = at.file.project.inputs
-    return any(number != "0" for name in names for _, number in passed_numbers(at.file.path, program, name, inputs))
+    names = [step.name for step in value.steps if step.origin is ValueOrigin.OPTION]
+    return value.place is not None and any(
+        number != "0" for name in names for number in passed_for(value.place.file, name)
+    )
 
 
 def _tests(source: ValueSource) -> Iterator[LoaderTest]:
