@@ -292,6 +292,32 @@ def test_a_class_that_is_not_passed_makes_none(default: str, made: str, given: s
     expect_reads(CLASSES.replace("  #: PPF201", "").format(default=default, made=made, given=given))
 
 
+@pytest.mark.parametrize(
+    ("decorator", "mark"), [("@property", "  #: PPF201"), ("@cached_property", "  #: PPF201"), ("", "")]
+)
+def test_what_a_property_returns(decorator: str, mark: str) -> None:
+    text = f"""
+    from functools import cached_property
+
+
+    class Trainer:
+        def __init__(self):
+            self._net = Net()
+
+        {decorator}
+        def net(self):
+            return self._net
+
+        def fit(self, loader, optimizer):
+            for x in loader:
+                loss = self.net(x).sum()
+                self.net.measure(loss)
+                loss.backward()
+                optimizer.step()
+    """
+    expect_reads(NET.replace("  #: PPF201", mark) + dedent(text))
+
+
 # -- a step that nothing in the project calls --------------------------------------------------------------------------
 
 MODEL = """
