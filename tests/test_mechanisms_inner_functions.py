@@ -13,7 +13,7 @@ from perflint.index.imports import Imports
 from perflint.run import engine
 from perflint.trace.events import EventKind
 from perflint.trace.step_trace import occurrences, traces
-from tests.support import expect_reads, sources
+from tests.support import check, expect_reads, in_step, sources
 
 NET = """
 import paddle
@@ -292,6 +292,32 @@ def test_a_class_that_is_not_passed_makes_none(default: str, made: str, given: s
     expect_reads(CLASSES.replace("  #: PPF201", "").format(default=default, made=made, given=given))
 
 
+@pytest.mark.parametrize(
+    ("decorator", "mark"), [("@property", "  #: PPF201"), ("@cached_property", "  #: PPF201"), ("", "")]
+)
+def test_what_a_property_returns(decorator: str, mark: str) -> None:
+    text = f"""
+    from functools import cached_property
+
+
+    class Trainer:
+        def __init__(self):
+            self._net = Net()
+
+        {decorator}
+        def net(self):
+            return self._net
+
+        def fit(self, loader, optimizer):
+            for x in loader:
+                loss = self.net(x).sum()
+                self.net.measure(loss)
+                loss.backward()
+                optimizer.step()
+    """
+    expect_reads(NET.replace("  #: PPF201", mark) + dedent(text))
+
+
 # -- a step that nothing in the project calls --------------------------------------------------------------------------
 
 MODEL = """
@@ -393,6 +419,22 @@ def test_a_tensor_that_is_looked_up_in_a_list(made: str, expected: list[EventKin
             optimizer.step()
     """
     assert [kind for kind in kinds(text) if kind is EventKind.DECISION] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [("labels[i]", "iterate over a list of numbers"), ("labels.max()", "decide by something that the host knows")],
+)
+def test_the_advice_about_a_tensor_that_is_looked_up(value: str, said: str) -> None:
+    text = f"""
+    for i in range(4):
+        k = {value}
+        if k in [0, 1]:
+            total = total + k
+            seen(i)
+    """
+    (found,) = check(in_step("labels = y.argmax(axis=-1)\ntotal = 0\n" + dedent(text).lstrip()), "PPF203")
+    assert said in found.message or (found.fix is not None and said in found.fix.title), found
 
 
 @pytest.mark.parametrize(("module", "fails"), [("typing", False), ("shapes", True), (".typing", True)])

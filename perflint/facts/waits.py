@@ -222,7 +222,13 @@ def ends_a_loop_inside(point: Point) -> bool:
 
 
 def asks_an_item(point: Point, test: ast.expr) -> bool:
-    """Whether a test asks for an item of a tensor that a loop iterates over: the loop can have a list of numbers."""
+    """Whether a test asks for an item of a tensor that a loop iterates over: the loop can have a list of numbers.
+
+    Also ``k in [0, 1]`` after ``k = labels[i]``.
+    """
+    if isinstance(test, ast.Compare) and looked_up_in_a_list(test, point) is not None:
+        found = sources(test.left, point.place, through=Through.NAME)
+        return any(isinstance(each.node, ast.Subscript) for each in found)
     names = (item for item in walk(test) if isinstance(item, ast.Name))
     drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
     if any(_is_tensor_of(point, held) for held in drawn if held is not None):

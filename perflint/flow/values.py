@@ -262,12 +262,15 @@ class Values(Part):
 
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of ``self.name`` from the assignments in the class and its bases."""
+        """The kind of ``self.name`` from the assignments in the class and its bases, or from its property."""
         found = self._modules.class_named(owner)
         if found is None:
             return None
         lineage = Hierarchy.of(self._project).lineage(*found)
         inherited = (self._own_attribute(*place, name) for place in lineage)
+        getter = self._modules.method(owner, name)
+        if getter is not None and getter.scope.is_property:
+            return self.result(getter, owner, [], {})
         known = next(filter(None, inherited), None) or self._of_subclasses(found[1], name)
         return known or (LOADER if "load" in name and self._is_given_a_loader(name) else None)
 
