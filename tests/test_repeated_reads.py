@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import places
+from perflint.findings import ImpactLevel
+from tests.support import check, places
 
 DATASET = """\
 import h5py
@@ -48,4 +49,53 @@ H5 = {"opened": "h5py.File(path, 'r')", "variable": "self.file['rain']"}
 )
 def test_a_slice_of_a_variable_on_the_disk_is_a_read(parts: dict[str, str], read: str, found: bool) -> None:
     text = DATASET.format(**parts, read=read)
-    assert [row for _, row, _ in places(text, "PPF108")] == ([15] if found else [])
+    assert [row for _, row, _ in places(text, "PPF108")] == ([16] if found else [])
+
+
+def test_two_slices_of_a_variable_are_one_finding() -> None:
+    text = DATASET.format(**NC, read="self.rain[: self.length] if index else self.rain[self.length :]")
+    assert [row for _, row, _ in places(text, "PPF108")] == [16]
+
+
+TABLES = """\
+import pandas as pd
+import paddle
+
+
+class Table(paddle.io.Dataset):
+    def __init__(self, path):
+        self.path = path
+
+    def __getitem__(self, index):
+        return pd.read_csv(self.path).iloc[index]
+
+
+class Others(Table):
+    pass
+
+
+def train(model, path, optimizer, epochs):
+    loader = paddle.io.DataLoader({made}, batch_size=32, shuffle=True{given})
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = model(x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "level"),
+    [
+        ("Table(path)", "", ImpactLevel.MEDIUM),
+        ("Others(path)", "", ImpactLevel.MEDIUM),
+        ("paddle.io.Subset(Table(path), range(9))", "", ImpactLevel.MEDIUM),
+        ("Table(path)", ", num_workers=4", ImpactLevel.LOW),
+        ("path", "", ImpactLevel.LOW),
+    ],
+)
+def test_workers_share_the_reads(made: str, given: str, level: ImpactLevel) -> None:
+    (found,) = check(TABLES.replace("{made}", made).replace("{given}", given), "PPF108")
+    assert found.impact is not None
+    assert found.impact.level is level

@@ -19,13 +19,13 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import Instead, statement_around
 from perflint.query import query
 from perflint.rules.edits import call_in
-from perflint.rules.sample_copies import SampleCopy, sample_copies
+from perflint.rules.sample_copies import SampleCopy, read_in_process, sample_copies
 from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, arguments_of, is_none, is_spread
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import string_of, walk
 
 # Finds the methods that create the samples of a dataset, and the parts of a sample: ``return {"x": x}, label``.
@@ -458,8 +458,12 @@ def _with_helpers(method: Scope) -> list[Scope]:
 
 
 def _repeated_reads(at: Place) -> Iterator[Candidate]:
-    """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
+    """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file.
+
+    Of a variable that a file holds it is the first slice.
+    """
     jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in at.scope.calls)
+    variables: set[str | None] = set()
     for statement in at.scope.statements:
         if jumps or _is_kept(statement) or any(_asks_for_kept(test) for test, _ in statement.conditions):
             continue
@@ -468,8 +472,11 @@ def _repeated_reads(at: Place) -> Iterator[Candidate]:
         reads: list[ast.Call | ast.Subscript] = [*slices, *statement.calls]
         for read in reads:
             if read not in inside and _reads_the_same(at.before(statement), read):
-                yield Candidate(read, statement.node)
                 inside.update(walk(read))
+                variable = ast.unparse(read.value) if isinstance(read, ast.Subscript) else None
+                if variable is None or variable not in variables:
+                    yield Candidate(read, statement.node, at.scope.owner)
+                variables.add(variable)
 
 
 def _reads_the_same(at: Place, read: ast.Call | ast.Subscript) -> bool:
@@ -567,6 +574,8 @@ def _is_kept(statement: Statement) -> bool:
 # PPF108: a dataset that reads the same file again for each sample.
 
 READ_AGAIN = shipped()["PPF108"]
+_AGAIN_ELSEWHERE = "file that others read again"
+"""The event if the process that trains is not known to read it."""
 _HANDLES = ("h5py.File", "lmdb.open", "netCDF4.Dataset")
 
 
@@ -578,9 +587,12 @@ def _repeated_places(file: FileIndex) -> list[Candidate]:
 
 
 @rule(READ_AGAIN.code, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
-def reads_again(read: ast.Call | ast.Subscript, context: Context) -> None:
+def reads_again(owner: Class, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    if isinstance(read, ast.Subscript):
+    read = context.node
+    if not isinstance(read, ast.Call):
         context.report(READ_AGAIN.words("slice"), message=READ_AGAIN.texts["slice"])
-    else:
-        context.report(READ_AGAIN.words("handle" if context.name(read.func) in _HANDLES else ""))
+        return
+    case = "handle" if context.name(read.func) in _HANDLES else ""
+    event = "" if owner in read_in_process(context.file.project) else _AGAIN_ELSEWHERE
+    context.report(READ_AGAIN.words(case), event=event)

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.catalogue import shipped
-from perflint.facts.loaders import LOADER, Worth, reading
+from perflint.facts.dataset_samples import wrapped
+from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
 from perflint.flow.sources import ValueSource, asked
-from perflint.index.project import FileIndex, Place, Project
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.project import FileIndex, Located, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import COMPREHENSIONS, LOOPS
+from perflint.syntax.scopes import COMPREHENSIONS, LOOPS, Class
 from perflint.syntax.tree import walk
 from perflint.trace.loading import workers_of
 
@@ -52,28 +54,53 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy
     For a loader with workers it is the first of all.
     """
     found: dict[str, dict[ast.expr, SampleCopy]] = {}
-    for file in project.mentions.of("DataLoader"):
-        if file.is_quiet or file.is_foreign or file.is_offline:
+    for call, at in _loaders(project):
+        made = [*_made(call, at)]
+        read = _training(call, at) if made else None
+        if read is None:
             continue
-        for scope, statement, call in file.calls_named("DataLoader"):
-            at = Place(file, scope)
-            if file.names.qualified(call.func) != LOADER:
-                continue
-            made = [*_made(call, at.before(statement))]
-            read = reading(at, statement, call) if made else None
-            if read is None or read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy:
-                continue
-            in_workers = 0 not in workers_of(call, at.before(statement))
-            parts = [made] if in_workers else [[each for each in made if each[1] is kind] for kind in (False, True)]
-            for (first, collated), *rest in filter(None, parts):
-                others = dict.fromkeys((each.place.file.path, each.place.file.row(each.node)) for each, _ in rest)
-                others.pop((first.place.file.path, first.place.file.row(first.node)), None)
-                where = (read.path, read.line)
-                here = SampleCopy(first.node, where, collated, in_workers, (*others,)[:_MOST_OTHERS])
-                known = found.setdefault(first.place.file.path, {})
-                if first.node not in known or known[first.node].in_workers:
-                    known[first.node] = here
+        in_workers = 0 not in workers_of(call, at)
+        parts = [made] if in_workers else [[each for each in made if each[1] is kind] for kind in (False, True)]
+        for (first, collated), *rest in filter(None, parts):
+            others = dict.fromkeys((each.place.file.path, each.place.file.row(each.node)) for each, _ in rest)
+            others.pop((first.place.file.path, first.place.file.row(first.node)), None)
+            where = (read.path, read.line)
+            here = SampleCopy(first.node, where, collated, in_workers, (*others,)[:_MOST_OTHERS])
+            known = found.setdefault(first.place.file.path, {})
+            if first.node not in known or known[first.node].in_workers:
+                known[first.node] = here
     return found
+
+
+@query
+def read_in_process(project: Project) -> frozenset[Class]:
+    """The classes of the datasets that a training reads in its own process."""
+    found: set[Class] = set()
+    for call, at in _loaders(project):
+        dataset = argument_of(call, "dataset", 0)
+        if dataset is not None and 0 in workers_of(call, at) and _training(call, at) is not None:
+            for source in asked(dataset, at).sources():
+                sets = [each for inner in wrapped(source) for each in inner.sources()] or [source]
+                made = [each.object for each in sets]
+                lineage = Hierarchy.of(project).lineage
+                found.update(owner for one in made if one is not None for _, owner in lineage(one.file, one.owner))
+    return frozenset(found)
+
+
+def _loaders(project: Project) -> Iterator[Located]:
+    """The calls that make a loader, each with its place."""
+    for file in project.mentions.of("DataLoader"):
+        if not (file.is_quiet or file.is_foreign or file.is_offline):
+            for scope, statement, call in file.calls_named("DataLoader"):
+                if file.names.qualified(call.func) == LOADER:
+                    yield Located(call, Place(file, scope).before(statement))
+
+
+def _training(call: ast.Call, at: Place) -> LoaderReading | None:
+    """What trains on the batches of a loader, on a GPU; None if nothing is known to."""
+    assert at.statement is not None
+    read = reading(at.function, at.statement, call)
+    return None if read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy else read
 
 
 def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
