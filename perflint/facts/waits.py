@@ -227,10 +227,10 @@ def asks_an_item(point: Point, test: ast.expr) -> bool:
     drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
     if any(_is_tensor_of(point, held) for held in drawn if held is not None):
         return True
-    return any(_is_counted_to(point, item) for item in walk(test) if isinstance(item, (ast.Name, ast.Subscript)))
+    return any(is_counted_to(point, item) for item in walk(test) if isinstance(item, (ast.Name, ast.Subscript)))
 
 
-def _is_counted_to(point: Point, node: ast.Name | ast.Subscript) -> bool:
+def is_counted_to(point: Point, node: ast.expr) -> bool:
     """Whether an expression is an item that a loop inside the step counts to, ``x[i][j]``, of a tensor that stays."""
     made = sole_value(node, point.statement, point.scope)
     item = made[1] if made is not None else node

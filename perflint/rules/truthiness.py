@@ -9,7 +9,7 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
-from perflint.facts.waits import asks_an_item, ends_a_loop_inside, is_a_result, picks_in_a_branch
+from perflint.facts.waits import asks_an_item, ends_a_loop_inside, is_a_result, is_counted_to, picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.sources import sources
 from perflint.index.kinds import Kind
@@ -395,7 +395,8 @@ def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
 
 def _member(node: ast.Compare, point: Point, evidence: Evidence) -> Kind | None:
     """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set uses the hash."""
-    kind = evidence.tensor(node.left) or (evidence.operand(node.left) if evidence.is_one_tensor(node.left) else None)
+    is_item = is_counted_to(point, node.left)
+    kind = evidence.operand(node.left) if is_item else evidence.tensor(node.left)
     within = [each.node for each in sources(node.comparators[0], point.place)] if kind is not None else []
     return kind if within and all(isinstance(each, (ast.List, ast.Tuple, ast.ListComp)) for each in within) else None
 
