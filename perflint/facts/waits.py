@@ -233,10 +233,10 @@ def asks_an_item(point: Point, test: ast.expr) -> bool:
     drawn = (_drawn_from(asked(name, point.place, through=_VALUES), name.id) for name in names)
     if any(_is_tensor_of(point, held) for held in drawn if held is not None):
         return True
-    return any(_is_counted_to(point, item) for item in walk(test) if isinstance(item, (ast.Name, ast.Subscript)))
+    return any(is_counted_to(point, item) for item in walk(test) if isinstance(item, (ast.Name, ast.Subscript)))
 
 
-def _is_counted_to(point: Point, node: ast.Name | ast.Subscript) -> bool:
+def is_counted_to(point: Point, node: ast.expr) -> bool:
     """Whether an expression is an item that a loop inside the step counts to, ``x[i][j]``, of a tensor that stays."""
     made = sole_value(node, point.statement, point.scope)
     item = made[1] if made is not None else node
@@ -411,9 +411,20 @@ def looked_up_in_a_list(node: ast.expr, point: Point) -> Kind | None:
     kind = Evaluator(point.file, point.full_env).kind(node.left)
     if not kind.is_tensor or kind.guess or kind.items or is_in_host_memory(node.left, point):
         return None
+    if isinstance(node.left, ast.Name) and not _is_row(node.left.id, point):
+        return None
     lists = [each.node if each.is_known else None for each in sources(node.comparators[0], point.place)]
     is_list = all(isinstance(each, (ast.List, ast.Tuple, ast.ListComp)) for each in lists)
     return kind if is_list and any(getattr(each, "elts", [each]) for each in lists) else None
+
+
+def _is_row(name: str, point: Point) -> bool:
+    """Whether a name is no target of a loop or comprehension, or that of one over a tensor: dicts give their keys."""
+    loops = [link.node for link in point.statement.around if isinstance(link.node, ast.For)]
+    inside = [each for part in own_parts(point.statement.node) for each in walk(part)]
+    over = [(each.target, each.iter) for each in (*loops, *inside) if isinstance(each, ast.For | ast.comprehension)]
+    kind = Evaluator(point.file, point.full_env).kind
+    return all(kind(iterated).is_tensor for target, iterated in over if name in plain_names(target))
 
 
 def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.unknown_size import Form, dense_form, dynamic_op
@@ -15,24 +15,22 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.rules.grown_array import means_training
+from perflint.rules.loop_ways import Way, is_split, is_tensor, way_of
 from perflint.rules.tensor_reads import Evidence
-from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
+from perflint.syntax.bindings import plain_assignment
 from perflint.syntax.names import dotted, hands_on, names_in, plain_names, stored_names
-from perflint.syntax.parameters import all_parameters, argument_of
-from perflint.syntax.reaching import before, sole_value
-from perflint.syntax.scopes import Scope, Statement, required, terminal
+from perflint.syntax.parameters import all_parameters
+from perflint.syntax.reaching import sole_value
+from perflint.syntax.scopes import Scope, required, terminal
 from perflint.syntax.tree import alike, indices_of, walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.events import StepEvent
-from perflint.trace.lengths import passes
 from perflint.trace.step_trace import Repeat, StepCall, all_nodes, of_function, of_loop
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF907"]
 _LEAST = 2
 """The least number of operations in a pass for which the loop is worth rewriting; taking a part is one of them."""
-_MANY = 16
-"""The least number of passes, where that is known."""
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
 _SIZES_DIFFER = frozenset(
     {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "where", "nms"}
@@ -40,15 +38,8 @@ _SIZES_DIFFER = frozenset(
 """Calls whose results differ in size between parts, or that need a number on the host."""
 _WITHOUT_BATCH = frozenset({"histogram", "histogramdd", "bincount"})
 """Functions of Paddle without a batch axis: they count over the whole input."""
-_GIVE_LISTS = frozenset(
-    {"split", "tensor_split", "chunk", "unbind", "unstack", "meshgrid", "broadcast_tensors", "list", "tuple", "sorted"}
-)
-"""Calls that return a list, while the rest of Paddle returns one tensor."""
-_DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _NOT_ALIKE = (ast.For, ast.While, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.With, ast.Yield)
 """Code by which one part can be treated differently from the next."""
-_OF_A_TENSOR = ("shape", "ndim", "astype")
-"""What a list of tensors does not have."""
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 _NUMBERS = re.compile(
@@ -62,18 +53,6 @@ _JOIN = frozenset({"stack", "concat", "add_n", "sum"})
 _CLUES = frozenset({"range", "enumerate", "unstack", "unbind", *_JOIN})
 _ONE_SIZE = (Form.SUM, Form.EXTREME)
 """What becomes of ``x[mask]`` where the values outside of a mask can be replaced instead of left out."""
-
-
-class _Way(NamedTuple):
-    """What a loop goes along, in words.
-
-    ``number``: the name of the number of a pass. ``parts``: the names that get a part of a tensor in each pass, with
-    the tensors.
-    """
-
-    where: str
-    number: str = ""
-    parts: Mapping[str, ast.expr] = {}
 
 
 class _Passes(NamedTuple):
@@ -90,7 +69,7 @@ def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int, str]]]:
     """The loops and the comprehensions of a statement that do the same with each part of a tensor."""
     predicts = any(means_training(test) is (not truth) for test, truth in point.statement.conditions)
     for loop in _passes_of(point) if not predicts and not is_no_training(point.scope.name) else ():
-        way = _way(loop, point)
+        way = way_of(loop.target, loop.over, point)
         masked = _masked(loop) if way is not None else set()
         chosen = _chosen_by(loop, way, point, masked) if way is not None else None
         if way is None or chosen is None or _decides_inside(loop, point, masked):
@@ -112,7 +91,7 @@ def _passes_of(point: Point) -> Iterator[_Passes]:
         if isinstance(item, (ast.ListComp, ast.GeneratorExp)) and len(item.generators) == 1:
             drawn, around = item.generators[0], point.statement.parents.get(item)
             is_joined = isinstance(around, ast.Call) and terminal(around) in _JOIN
-            if not drawn.ifs and (is_joined or _is_split(drawn.iter, point)):
+            if not drawn.ifs and (is_joined or is_split(drawn.iter, point)):
                 yield _Passes(item, drawn.target, drawn.iter, [item.elt], [(point, each) for each in walk(item.elt)])
 
 
@@ -126,152 +105,6 @@ def batch_loop(found: tuple[str, int, str], context: Context) -> None:
     context.report(RULE.words(case), confidence=confidence, costs_on_cpu=True, where=where, count=str(count))
 
 
-def _way(loop: _Passes, point: Point) -> _Way | None:
-    """What a loop goes along; None for anything that may be a list, or may be short."""
-    over, target, number = loop.over, loop.target, ""
-    if _is_call(over, "range"):
-        return _counted_way(over, target.id, point) if isinstance(target, ast.Name) else None
-    if _is_call(over, "enumerate") and isinstance(target, ast.Tuple) and isinstance(target.elts[0], ast.Name):
-        number, target, over = target.elts[0].id, target.elts[1], over.args[0]
-    tensors, targets = [over], [target]
-    if _is_call(over, "zip") and isinstance(target, ast.Tuple):
-        tensors, targets = over.args, target.elts
-    parts = {each.id: x for each, x in zip(targets, tensors, strict=False) if isinstance(each, ast.Name)}
-    if len(parts) < len(tensors) or not all(_has_equal_parts(x, point) for x in tensors):
-        return None
-    kind = "parts" if _is_split(tensors[0], point) else "samples"
-    return _Way(f"the {kind} of `{ast.unparse(tensors[0])}`", number, parts)
-
-
-def _is_call(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
-    """Whether an expression calls a function of Python with arguments."""
-    return isinstance(node, ast.Call) and dotted(node.func) == name and bool(node.args)
-
-
-def _counted_way(call: ast.Call, number: str, point: Point) -> _Way | None:
-    """The same for a loop over numbers: the axis of a tensor whose length their count is."""
-    axis = _counted_by(call.args[0], point) if len(call.args) == 1 else None
-    if axis is None:
-        count = passes(call, point.place) or 0
-        return _Way(f"{count} parts", number) if count >= _MANY else None
-    if not _is_tensor(axis.node, point) or not (axis.by_shape or _is_surely_one(axis.node, point)):
-        return None
-    name = ast.unparse(axis.node)
-    return _Way(f"the samples of `{name}`" if axis.number == 0 else f"axis {axis.number} of `{name}`", number)
-
-
-class _Axis(NamedTuple):
-    """The axis of a tensor; ``by_shape``: its length is that of ``x.shape``, which a list does not have."""
-
-    node: ast.expr
-    number: int
-    by_shape: bool = True
-
-
-def _counted_by(node: ast.expr, point: Point) -> _Axis | None:
-    """The axis whose length an expression is."""
-    if isinstance(node, ast.Name):
-        found = before(node.id, point.statement, point.scope)
-        return _unpacked(found[0].statement, node.id) if len(found) == 1 else None
-    return _counted(node)
-
-
-def _counted(node: ast.expr) -> _Axis | None:
-    """The axis of ``len(x)`` and of ``x.shape[1]``."""
-    if isinstance(node, ast.Call) and dotted(node.func) == "len" and len(node.args) == 1:
-        return _Axis(node.args[0], 0, by_shape=False)
-    index = node.slice if isinstance(node, ast.Subscript) else None
-    shape = node.value if isinstance(node, ast.Subscript) else None
-    if not isinstance(shape, ast.Attribute) or shape.attr != "shape" or not isinstance(index, ast.Constant):
-        return None
-    return _Axis(shape.value, index.value) if isinstance(index.value, int) else None
-
-
-def _unpacked(binding: Statement, name: str) -> _Axis | None:
-    """The axis whose length a statement gives a name: ``b = x.shape[0]``, ``b, c, h, w = x.shape``."""
-    made = plain_assignment(binding.node)
-    if made is not None:
-        return _counted(made[1])
-    for target, value in targets_and_values(binding.node):
-        names = [dotted(each) for each in target.elts] if isinstance(target, ast.Tuple) else []
-        if name in names and isinstance(value, ast.Attribute) and value.attr == "shape":
-            return _Axis(value.value, names.index(name))
-    return None
-
-
-def _is_tensor(node: ast.expr, point: Point) -> bool:
-    kind = Evaluator(point.file, point.full_env).kind(node)
-    return kind.is_tensor and not kind.items and not _is_list(node, point)
-
-
-def _is_list(node: ast.expr, point: Point) -> bool:
-    """Whether the code makes this a list, as with ``keys = []`` or ``self.gates = [...]``, or appends to it."""
-    name = dotted(node)
-    if name is None:
-        return isinstance(node, _DISPLAYS)
-    statements = bindings_of(point.scope).get(name, ())
-    bound = [value for one in statements for _, value in targets_and_values(one.node) if value is not None]
-    return any(map(_gives_list, (*bound, *point.scope.values_of(name))))
-
-
-def _gives_list(value: ast.expr) -> bool:
-    """Whether an expression is a list, a multiple of one, or a call that returns one."""
-    if isinstance(value, ast.BinOp):
-        return _gives_list(value.left) or _gives_list(value.right)
-    return isinstance(value, _DISPLAYS) or (isinstance(value, ast.Call) and terminal(value) in _GIVE_LISTS)
-
-
-def _is_surely_one(node: ast.expr, point: Point) -> bool:
-    """Whether ``x`` of ``len(x)`` is one tensor, not a list of tensors: a call of Paddle returns it, or it has a shape.
-
-    ``x[i] = ...`` puts new tensors into a list as well as into a tensor, so it says nothing for the latter.
-    """
-    name = dotted(node)
-    if name is None or len(bindings_of(point.scope).get(name, ())) > 1:
-        return name is not None and _is_made(node, point)
-    parts = [item for statement in point.scope.statements for item in statement.nodes]
-    if any(
-        isinstance(item, ast.Call) and dotted(item.func) == "isinstance" and name in map(dotted, item.args)
-        for item in parts
-    ):
-        return False
-    asked = (item.value for item in parts if isinstance(item, ast.Attribute) and item.attr in _OF_A_TENSOR)
-    return name in map(dotted, asked) or _is_made(node, point)
-
-
-def _is_made(node: ast.expr, point: Point) -> bool:
-    """Whether the only value that a name can have is the tensor that a call returns."""
-    made = sole_value(node, point.statement, point.scope)
-    return made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point)
-
-
-def _has_equal_parts(node: ast.expr, point: Point) -> bool:
-    """Whether the parts of something have one size: it is one tensor, or its equal sections."""
-    return _is_split(node, point) or (_is_tensor(node, point) and _is_surely_one(node, point))
-
-
-def _is_split(node: ast.expr, point: Point) -> bool:
-    """Whether an expression is a list of equal sections of a tensor: ``x.unbind(1)``, ``x.split(x.shape[1], 1)``."""
-    made = sole_value(node, point.statement, point.scope)
-    call = made[1] if made is not None else node
-    name = terminal(call) if isinstance(call, ast.Call) else ""
-    if not isinstance(call, ast.Call) or name not in ("split", "unbind", "unstack"):
-        return False
-    is_function = point.file.names.qualified(call.func).startswith("paddle.")
-    count = argument_of(call, "num_or_sections", 1 if is_function else 0) if name == "split" else None
-    is_equal = name != "split" or isinstance(count, ast.Constant) or (count is not None and _counted_by(count, point))
-    return bool(is_equal) and Evaluator(point.file, point.full_env).kind(call).is_tensor
-
-
-def _gives_tensor(call: ast.Call, point: Point) -> bool:
-    """Whether a function of Paddle returns one tensor, or a method of a tensor that lists do not have."""
-    name, last = point.file.names.qualified(call.func), terminal(call) or ""
-    if last in _GIVE_LISTS or not last.islower():
-        return False
-    owner = call.func.value if isinstance(call.func, ast.Attribute) and not hasattr(list, last) else None
-    return name.startswith("paddle.") or (owner is not None and _is_tensor(owner, point))
-
-
 def _masked(loop: _Passes) -> set[ast.AST]:
     """What the passes select by a mask only for a sum or an extreme, for which other values can take its place."""
     return {
@@ -283,7 +116,7 @@ def _masked(loop: _Passes) -> set[ast.AST]:
     }
 
 
-def _chosen_by(loop: _Passes, way: _Way, point: Point, masked: Collection[ast.AST]) -> str | None:
+def _chosen_by(loop: _Passes, way: Way, point: Point, masked: Collection[ast.AST]) -> str | None:
     """Whether a loop does the same with each part, by kernels that can take all of them, and passes nothing on.
 
     None if not; else what chooses items of the parts: "by mask", "by index" (numbers that a tensor holds), or "".
@@ -309,7 +142,7 @@ def _chosen_by(loop: _Passes, way: _Way, point: Point, masked: Collection[ast.AS
 class _Taken:
     """Decides whether the passes of a loop take, or write, items of one size: the same ones, or a part of a tensor."""
 
-    def __init__(self, way: _Way, point: Point, inside: list[ast.AST]) -> None:
+    def __init__(self, way: Way, point: Point, inside: list[ast.AST]) -> None:
         self._way = way
         self._point = point
         made = dict(filter(None, map(plain_assignment, inside)))
@@ -325,7 +158,7 @@ class _Taken:
         moving = self._moving(item)
         counting = [each for each in moving if self._counts(each)]
         numbers = all(each in counting or self._is_number(each) for each in moving)
-        is_one = not moving or _is_tensor(item.value, self._point) or _is_split(item.value, self._point)
+        is_one = not moving or is_tensor(item.value, self._point) or is_split(item.value, self._point)
         if not numbers or len(counting) > 1 or not is_one:
             return False
         return bool(counting) or item not in self._summed

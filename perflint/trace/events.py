@@ -14,7 +14,7 @@ from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, is_in_host_memory, looked_up_in_a_list, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
-from perflint.index.kinds import LAYER_TAG, TUPLE_TAG, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.index.kinds import LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.paddle.inside import Condition, Does
 from perflint.paddle.tensor_methods import COPYING_METHODS
 from perflint.syntax.names import dotted
@@ -165,19 +165,10 @@ def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_t
     """The event that an expression is because of what it is computed from, or asked for."""
     if (is_asked_for_truth and is_asked(node, evaluator.kind(node))) or looked_up_in_a_list(node, point) is not None:
         return EventKind.DECISION
-    if isinstance(node, ast.Compare) and _is_looked_up(node, evaluator):
-        return EventKind.DECISION
     is_read = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))  # ``x[mask] = 0`` has the size of ``x``
     if is_read and isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
         return EventKind.SIZE
     return EventKind.SIZE if sizes_on_the_device(node, point, evaluator) else None
-
-
-def _is_looked_up(node: ast.Compare, evaluator: Evaluator) -> bool:
-    """Whether a tensor is looked for in a list, whose items it is compared with one by one: ``if token in [0, 1]``."""
-    kind = evaluator.kind(node.comparators[0])
-    is_listed = isinstance(node.ops[0], (ast.In, ast.NotIn)) and kind.tag == TUPLE_TAG
-    return is_listed and is_asked(node.left, evaluator.kind(node.left))
 
 
 def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Happening]:

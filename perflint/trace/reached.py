@@ -309,7 +309,9 @@ def sure_uses(at: Place) -> Iterator[Place]:
     if scope.parent is not at.file.scopes.module:
         yield Place(at.file, scope.parent)
     elif scope.owner is None:
-        yield from _loads(at.file, scope)[True]
+        named = [*_loads(at.file, scope)[True]]
+        # a function without a name there may be looked up: ``getattr(steps, "train_" + mode)``
+        yield from named or (site.place for site in CallGraph.of(at.file.project).callers(at, Certainty.SURE))
     elif _is_called_by_its_kind(scope):
         for there, one in Hierarchy.of(at.file.project).running(at):
             yield from _loads(there, one)[True]
