@@ -690,3 +690,8 @@ def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
 def test_a_loop_of_a_forward_pass_that_tests_what_it_computes_certainly_tests_a_tensor(body: str, count: int) -> None:
     body = f"for j in range(9):\n            {body}"
     assert len(found(FORWARD.format(name="Net", body=body), Confidence.MEDIUM)) == count
+
+
+def test_the_largest_of_some_of_a_row_needs_a_mask() -> None:
+    text = "h = paddle.matmul(x, x)\nfor i in range(9):\n    x = max([h[i][j] if args.a[j] else 0.0 for j in range(9)])"
+    assert "paddle.where(mask, x, paddle.full_like(x, limit)).max(axis=1)" in only(text).message

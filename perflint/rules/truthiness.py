@@ -162,6 +162,9 @@ def _pick(node: ast.expr, context: Context) -> Fix | None:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return None
     function, given = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.id), arguments_of(node)
+    drawn = given[0] if given and function is not None else None
+    if isinstance(drawn, (ast.ListComp, ast.GeneratorExp)) and isinstance(drawn.elt, ast.IfExp):
+        return RULE.words("some of a row", better=node.func.id)
     if node.func.id == "sorted" or (function is not None and len(given) != 2):
         return RULE.words("sorted", better="paddle.sort" if function is None else f"paddle.{node.func.id}")
     if function is None:
