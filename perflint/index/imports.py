@@ -86,10 +86,11 @@ class Imports(Part):
         modules, directory = self._project.modules, file.parts[:-1]
         at = [(folder, modules.get((*folder, first))) for folder in Modules.of(self._project).folders(directory, first)]
         found = [(folder, there) for folder, there in at if there is not None]
-        if not dot or len(found) != 1 or found[0][1].is_package or file.has("sys.path"):
+        if not dot or len(found) != 1 or found[0][1].is_package or found[0][1] is file or file.has("sys.path"):
             return False
         others = {name.partition(".")[0] for name in file.names.imported} - {first}
-        return found[0][0] == directory or any((*found[0][0], other) in modules for other in others)
+        is_in_a_package = bool(directory) and directory in modules
+        return not is_in_a_package and any((*found[0][0], other) in modules for other in others)
 
     def _lacks(self, file: FileIndex, name: str) -> bool:
         """Whether a module has no such name; a package may have modules that are built, or generated."""

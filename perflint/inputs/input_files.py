@@ -453,26 +453,28 @@ def amp_settings(path: str, key: str, inputs: Inputs) -> list[tuple[str, AmpSett
     return list(dict.fromkeys(found))
 
 
-# --- sizes of batches, in lines that start programs
+# --- sizes of batches and numbers of workers, in lines that start programs
 
-_BATCH_OPTION = re.compile(r"(?<![\w.-])--?((?:\w+[_-])*(?:batch[_-]?size|bs))[ \t=]+([^\s\\]+)", re.IGNORECASE)
+_NUMBER_OPTION = re.compile(
+    r"(?<![\w.-])--?((?:\w+[_-])*(?:batch[_-]?size|bs|workers))[ \t=]+([^\s\\]+)", re.IGNORECASE
+)
 _PROGRAM = re.compile(r"(?:-m[ \t]+(?:\w+\.)*(\w+)|(\w+)\.py)\b")
 
 
-def _batch_sizes(name: str, data: bytes) -> tuple[tuple[str, str], ...] | None:
+def _numbers(name: str, data: bytes) -> tuple[tuple[str, str], ...] | None:
     del name
-    if not any(word in data for word in (b"batch", b"bs")):
+    if not any(word in data for word in (b"batch", b"bs", b"workers")):
         return None
     text = data.decode("utf-8", "replace")
-    passed = [(found[1].replace("-", "_"), found[2]) for found in _BATCH_OPTION.finditer(text)]
+    passed = [(found[1].replace("-", "_"), found[2]) for found in _NUMBER_OPTION.finditer(text)]
     started = {found[1] or found[2]: "" for found in _PROGRAM.finditer(text)}
     return (*started.items(), *passed) if passed else None
 
 
-BATCH_SIZES = InputKind("sizes of batches", ("*.sh", "*/*.sh", "*.md"), _batch_sizes, is_optional=True)
+NUMBERS = InputKind("numbers of options", ("*.sh", "*/*.sh", "*.md"), _numbers, is_optional=True)
 
 
-def batch_sizes(path: str, program: str, key: str, inputs: Inputs) -> list[tuple[str, str]]:
+def numbers_passed(path: str, program: str, key: str, inputs: Inputs) -> list[tuple[str, str]]:
     """What scripts and documents that name a program pass for an option with this name, each with the path of its file.
 
     Args:
@@ -480,7 +482,7 @@ def batch_sizes(path: str, program: str, key: str, inputs: Inputs) -> list[tuple
         program: its name, without its directory.
         key: the option as the code reads it.
     """
-    files = (each for found in inputs.around(BATCH_SIZES, path) for each in found)
+    files = (each for found in inputs.around(NUMBERS, path) for each in found)
     naming = (each for each in files if (program, "") in each.said)
     return [(each.path, value) for each in naming for name, value in each.said if name == key and value]
 
@@ -552,7 +554,7 @@ def value_of(text: str) -> bool | int | float | str | None:
 
 # --- all kinds
 
-KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS, BATCH_SIZES, SETTINGS)
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS, NUMBERS, SETTINGS)
 """All kinds."""
 
 

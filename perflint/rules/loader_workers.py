@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from perflint.facts.dataset_samples import obstacles
@@ -23,6 +24,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place, Project
+from perflint.inputs.input_files import numbers_passed
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
@@ -83,7 +85,7 @@ def _written(
     if last is not None and last.site is not None and kind == "parameter" and _is_of_loader(last):
         # It has the default of Paddle's loader, which is also right for other purposes.
         yield WorkerOrigin(last.site.file, last.site.call, "missing", calls, last.name)
-    elif kind != "option" or not _is_explained(zero, place):
+    elif kind != "option" or not (_is_explained(zero, place) or _is_always_passed(zero, place)):
         is_unknown = any(step.origin is ValueOrigin.UNKNOWN for step in steps)
         yield WorkerOrigin(place.file, zero, "unknown" if is_unknown else kind, calls)
 
@@ -112,15 +114,31 @@ def _is_of_loader(step: OriginStep) -> bool:
 
 def _is_explained(default: ast.expr, place: Place) -> bool:
     """Whether the help of an option says why it is 0."""
+    call = _declaration(default, place)
+    said = argument_of(call, "help", None) if call is not None else None
+    return said is not None and _EXPLAINED.search(string_of(said) or "") is not None
+
+
+def _is_always_passed(default: ast.expr, place: Place) -> bool:
+    """Whether each shell script that starts the program of an option passes a number for it."""
+    call = _declaration(default, place)
+    name = string_of(call.args[0]) if call is not None and call.args else None
+    key, file = (name or "").lstrip("-").replace("-", "_"), place.file
+    passed = numbers_passed(file.path, file.parts[-1], key, file.project.inputs)
+    found = [number for path, number in passed if path.endswith(".sh") and _is_beside(PurePosixPath(path), file)]
+    return bool(found) and all(number.isdecimal() and int(number) > 0 for number in found)
+
+
+def _is_beside(script: PurePosixPath, file: FileIndex) -> bool:
+    """Whether a script, named from the top of the project, is in the folder of a file."""
+    folder, inside = PurePosixPath(file.path).parts[:-1], script.parts[:-1]
+    return folder[-len(inside) :] == inside if inside else len(file.parts) == 1
+
+
+def _declaration(default: ast.expr, place: Place) -> ast.Call | None:
+    """The call that declares an option with a default."""
     calls = place.statement.calls if place.statement is not None else []
-    texts = (
-        string_of(item.value)
-        for call in calls
-        if any(item.value is default for item in call.keywords)
-        for item in call.keywords
-        if item.arg == "help"
-    )
-    return any(text is not None and _EXPLAINED.search(text) for text in texts)
+    return next((call for call in calls if any(item.value is default for item in call.keywords)), None)
 
 
 def _names(calls: tuple[Located, ...], call: ast.Call, place: Place) -> frozenset[str]:

@@ -13,7 +13,7 @@ from perflint.facts.entry_points import DeviceWork, EntryPoint, program_entries,
 from perflint.findings import Confidence, Related
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
-from perflint.inputs.input_files import batch_sizes
+from perflint.inputs.input_files import numbers_passed
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
@@ -115,7 +115,7 @@ def _passed(size: _Option, entry: EntryPoint) -> Iterator[str]:
     files = entry.file.project.files.values()
     for file in {size.file, entry.driven_from, *Imports.of(entry.file.project).importers(entry.driven_from)}:
         is_alone = sum(each.parts[-1] == file.parts[-1] for each in files) == 1
-        for path, number in batch_sizes(file.path, file.parts[-1].removesuffix(".py"), size.name, file.project.inputs):
+        for path, number in numbers_passed(file.path, file.parts[-1], size.name, file.project.inputs):
             if is_alone or _is_beside(PurePosixPath(path).parent, PurePosixPath(file.path).parent):
                 yield number
 
