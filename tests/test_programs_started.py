@@ -532,3 +532,11 @@ def test_a_module_that_does_not_parse_and_that_nothing_imports() -> None:
     assert not told(files, Settings(select=("PPF001",)))
     assert told({**files, "app/run.py": files["app/run.py"] + "import old\n"}, Settings(select=("PPF001",)))
     assert told({**files, "app/old.py": "def f(:\nif __name__ == '__main__':\n"}, Settings(select=("PPF001",)))
+
+
+def test_a_file_beside_another_does_not_hide_a_module_of_python() -> None:
+    files = {"net/typing.py": "Named = dict\n", "net/loop.py": "from typing import Any, Optional\n\n" + LOOP}
+    files["run.py"] = "from net.loop import train\n\ntrain(print, [], None)\n"
+    assert waits(files)
+    lacking = files["net/loop.py"].replace("from typing", "from .typing")
+    assert not waits({**files, "net/__init__.py": "", "net/loop.py": lacking})

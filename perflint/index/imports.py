@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
@@ -75,7 +76,8 @@ class Imports(Part):
     def _beside(self, file: FileIndex, node: ast.ImportFrom) -> FileIndex | None:
         """The file that a statement imports from, if it is in the same folder or named relative to it."""
         folder, named = file.parts[: len(file.parts) - max(node.level, 1)], (node.module or "").split(".")
-        found = self._project.modules.get((*folder, *named)) if node.module else None
+        is_of_python = node.level == 0 and named[0] in sys.stdlib_module_names
+        found = self._project.modules.get((*folder, *named)) if node.module and not is_of_python else None
         alike = (parts for parts in self._project.modules if parts[-len(named) :] == tuple(named))
         is_clear = node.level > 0 or not folder or (len(named) == 1 and next(islice(alike, 1, None), None) is None)
         return found if is_clear and found is not file else None
