@@ -124,3 +124,48 @@ for x in loader:
 def test_a_part_of_a_result_that_no_caller_reads_has_no_gradient() -> None:
     assert not check(HELPER.format(loss="last"), "PPF912")
     assert len(check(HELPER.format(loss="(last + parts.sum())"), "PPF912")) == 1
+
+
+LAYERS = """\
+import paddle
+from paddle import nn
+
+
+class Decoder(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x):
+        out = paddle.zeros([8, 20, 64])
+        for i in range(20):
+            x = self.layer(x)
+            out[:, i] = x
+        return x, out
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.decoder = Decoder()
+
+    def forward(self, x):
+        last, parts = self.decoder(x)
+        return {returned}
+
+
+net = Net()
+optimizer = paddle.optimizer.Adam(parameters=net.parameters())
+for x in loader:
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+def test_a_part_of_what_a_layer_returns_to_another() -> None:
+    assert not check(LAYERS.format(returned="last"), "PPF912")
+    assert len(check(LAYERS.format(returned="last, parts"), "PPF912")) == 1
+    other = LAYERS.format(returned="last") + "\n\ndecoder = Decoder()\nprint(decoder(x)[1].sum())\n"
+    assert len(check(other, "PPF912")) == 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
 
+from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, Level, Related
 from perflint.run import engine
@@ -568,3 +571,29 @@ train_set = Images(number=0){" #: PPF101" if is_found else ""}
 train_loader = paddle.io.DataLoader(train_set, batch_size=8, shuffle=True, num_workers=train_set.number)
 """
     expect(text)
+
+
+@pytest.mark.parametrize(
+    ("scripts", "expected"),
+    [
+        ({}, 1),
+        ({"run.sh": "python train.py --num_workers 4\n"}, 0),
+        ({"run.sh": "python train.py \\\n  --num-workers=4\n"}, 0),
+        ({"run.sh": "python train.py --num_workers 4\n", "fast.sh": "python train.py --num_workers=0\n"}, 1),
+        ({"run.sh": "python val.py --num_workers 4\n"}, 1),
+        ({"README.md": "python train.py --num_workers 4\n"}, 1),  # an example, no script
+        ({"scripts/run.sh": "python train.py --num_workers 4\n"}, 0),  # no other program has the name
+    ],
+)
+def test_an_option_that_each_script_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], scripts: dict[str, str], expected: int
+) -> None:
+    text = OPTION.format(
+        option="'--num_workers', default=0", parse="args = parser.parse_args()", workers="args.num_workers"
+    )
+    started = dedent(text) + "\n\nif __name__ == '__main__':\n    main()\n"
+    for name, written in {"train.py": started, "val.py": "print(1)\n", **scripts}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(written, encoding="utf-8")
+    main(["check", "--select", "PPF101", "--no-cache", "--output-format", "json", str(tmp_path)])
+    assert len(json.loads(capsys.readouterr().out)) == expected

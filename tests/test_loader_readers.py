@@ -322,5 +322,5 @@ def test_samples_that_are_tensors_are_to_be_arrays_first() -> None:
     text = DATASET.replace("return cv2.imread(self.paths[index])", "return paddle.to_tensor(cv2.imread(index))")
     loader = "loader = DataLoader(Images(paths), batch_size=8)\n" + dedent(LOOP.format(loader="loader"))
     (finding,) = found(text + loader)
-    advice = "return NumPy arrays as samples first, since workers crash on Paddle tensors"
+    advice = "return NumPy arrays as samples first, since workers can crash on Paddle tensors"
     assert finding.message.endswith(f"; {advice} (`paddle.to_tensor` at line 12).")

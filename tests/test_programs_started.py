@@ -462,7 +462,13 @@ def test_an_import_from_below_a_file_fails(start: str, expected: int) -> None:
     program = f"{start}\n\nseed(1)\ntrain(print, [], None)\n"
     files = {"loop.py": LOOP, "utils.py": "def seed(number):\n    return number\n", "train.py": program}
     assert len(waits(files)) == expected
-    assert not expected or waits({**files, "utils/__init__.py": "", "utils/seeds.py": "def seed(number): ...\n"})
+    assert waits({**files, "utils/__init__.py": "", "utils/seeds.py": "def seed(number): ...\n"})
+
+
+def test_a_module_of_a_package_may_have_the_name_of_another_package() -> None:
+    tools = "from paddle.nn import Linear\nfrom paddle.io import DataLoader\n\n" + LOOP
+    files = {"d2l/__init__.py": "", "d2l/paddle.py": tools, "d2l/torch.py": "import torch\n"}
+    assert waits({**files, "run.py": "from d2l.paddle import train\n\ntrain(print, [], None)\n"})
 
 
 SETTINGS = "import importlib\n\n\ndef load({name}):\n    return importlib.import_module({value})\n"
@@ -506,3 +512,31 @@ def test_the_width_of_a_layer_matters_where_something_trains(then: str, expected
     program = f"import paddle\nfrom loop import train\nfrom net import Narrow\n\n{then}\n"
     settings = Settings(select=("PPF306",), min_impact=ImpactLevel.LOW, min_confidence=Confidence.MEDIUM)
     assert len(told({"net.py": NARROW, "loop.py": step, "use.py": program}, settings)) == expected
+
+
+@pytest.mark.parametrize(("given", "expected"), [("methods", 1), ("net", 0)])
+def test_a_function_that_a_program_looks_up_in_its_package(given: str, expected: int) -> None:
+    program = f"import methods\n\nnet = methods.__doc__\nprint(getattr({given}, 'tra' + 'in')(print, [], None))\n"
+    files = {"methods/__init__.py": "from methods.plain import train\n", "methods/plain.py": LOOP, "use.py": program}
+    assert len(waits(files)) == expected
+
+
+def test_a_backup_beside_a_program_is_in_doubt() -> None:
+    program = LOOP + "\n\ntrain(print, [], None)\n"
+    assert [path for path, _ in waits({"run.py": program, "run_bak.py": program})] == ["run.py"]
+    assert [path for path, _ in waits({"run_bak.py": program})] == ["run_bak.py"]
+
+
+def test_a_module_that_does_not_parse_and_that_nothing_imports() -> None:
+    files = {"app/net.py": LOSS, "app/run.py": "from net import Loss\n\nprint(Loss())\n", "app/old.py": "def f(:\n"}
+    assert not told(files, Settings(select=("PPF001",)))
+    assert told({**files, "app/run.py": files["app/run.py"] + "import old\n"}, Settings(select=("PPF001",)))
+    assert told({**files, "app/old.py": "def f(:\nif __name__ == '__main__':\n"}, Settings(select=("PPF001",)))
+
+
+def test_a_file_beside_another_does_not_hide_a_module_of_python() -> None:
+    files = {"net/typing.py": "Named = dict\n", "net/loop.py": "from typing import Any, Optional\n\n" + LOOP}
+    files["run.py"] = "from net.loop import train\n\ntrain(print, [], None)\n"
+    assert waits(files)
+    lacking = files["net/loop.py"].replace("from typing", "from .typing")
+    assert not waits({**files, "net/__init__.py": "", "net/loop.py": lacking})

@@ -431,23 +431,8 @@ _SHARE = frozenset(
 """Methods whose result may share the memory."""
 
 _ONLY_LOOK = frozenset(
-    {
-        "print",
-        "float",
-        "int",
-        "bool",
-        "str",
-        "repr",
-        "format",
-        "len",
-        "isinstance",
-        "type",
-        "round",
-        "abs",
-        "sum",
-        "max",
-    }
-    | {"min", "hasattr", "id"}
+    {"print", "float", "int", "bool", "str", "repr", "format", "len", "isinstance", "type", "round", "abs", "sum"}
+    | {"min", "max", "hasattr", "id"}
 )
 _ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", "warning", "error", "backward"})
 """Methods of other objects that take a loss and do not change it."""

@@ -48,35 +48,9 @@ _SCORES = re.compile(r"loss|criteri|\bcri_|metric|acc(?:uracy)?$|score|cost|entr
 """Names of layers that score a model's output."""
 _HIGHER = ("create_graph", "double_grad", "hessian", "Hessian", "jvp", "vjp")
 _PREPARING = frozenset(
-    {
-        "to_tensor",
-        "to_variable",
-        "cast",
-        "astype",
-        "reshape",
-        "transpose",
-        "unsqueeze",
-        "squeeze",
-        "next",
-        "len",
-        "cuda",
-    }
-    | {
-        "float",
-        "int",
-        "array",
-        "asarray",
-        "range",
-        "list",
-        "tuple",
-        "dict",
-        "zip",
-        "items",
-        "keys",
-        "values",
-        "to",
-        "Tensor",
-    }
+    {"to_tensor", "to_variable", "cast", "astype", "reshape", "transpose", "unsqueeze", "squeeze", "next", "len"}
+    | {"float", "int", "array", "asarray", "range", "list", "tuple", "dict", "zip", "items", "keys", "values"}
+    | {"to", "Tensor", "cuda"}
 )
 _NO_MODELS = frozenset({"clear_grad", "clear_gradients", "train", "eval", "state_dict", "parameters", "to_tensor"})
 

@@ -40,15 +40,16 @@ def files_with(file: FileIndex) -> frozenset[FileIndex]:
     return imports.closure(imports.users([file]))
 
 
-def passed_for(file: FileIndex, key: str) -> list[str]:
+def passed_for(file: FileIndex, key: str, *, in_scripts: bool = False) -> list[str]:
     """The numbers that scripts and documents pass to a program for an option, where no other program is meant.
 
-    They lie in its folder, below it, or above it, where no program of that name is nearer; anywhere if no other program
+    ``in_scripts``: what documents say does not count: it may be one of several examples. The others lie in its folder, below it, or above it, where no program of that name is nearer; anywhere if no other program
     has the name.
     """
     *folder, name = file.parts
     places = [each.parts[:-1] for each in file.project.files.values() if each.parts[-1] == name]
     found = passed_numbers(file.path, name, key, file.project.inputs)
+    found = [each for each in found if each[0].endswith(".sh") or not in_scripts]
     return [number for path, number in found if _is_meant(PurePosixPath(path).parent.parts, tuple(folder), places)]
 
 

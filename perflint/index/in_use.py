@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -25,11 +26,15 @@ _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.i
 
 @dataclass(frozen=True)
 class HeldNames:
-    """The names that a file uses other than by calling them, and whether it looks names up by a computed text."""
+    """The names that a file uses other than by calling them, and whether it looks names up by a computed text.
+
+    ``modules``: the qualified names of what it certainly looks into by ``getattr``.
+    """
 
     held: frozenset[str]
     finds_names: bool
     finds_methods: bool
+    modules: frozenset[str] = frozenset()
 
 
 class Callers(Part):
@@ -103,7 +108,8 @@ def held_names(file: FileIndex) -> HeldNames:
     calls = [(file.names.qualified(node.func), node) for node in made]
     asked = [node for name, node in calls if name == "getattr" and not _asks_by_literal(node)]
     finds_names = any(name in _LOOKS_UP for name, _ in calls) or any(_is_a_module(node, file) for node in asked)
-    return HeldNames(held, finds_names, finds_names or bool(asked))
+    modules = frozenset(file.names.qualified(node.args[0]) for node in asked if node.args)
+    return HeldNames(held, finds_names, finds_names or bool(asked), modules - {""})
 
 
 def _named_only(node: ast.AST) -> Iterator[ast.AST]:
@@ -144,6 +150,7 @@ _IN_EARNEST = frozenset(
     | {"main", "DataLoader", "load", "save", "export", "jit"}
 )
 """Calls that train, read or store something: a real program, even if it starts with made-up input."""
+_BACKUP = re.compile(r"(.+)[_-](?:bk|bak|backup|old|orig|copy)\d*", re.IGNORECASE)
 _RUN = (ast.Expr, ast.For, ast.While, ast.With)
 _QUOTES = ('"', "'")
 
@@ -198,6 +205,17 @@ class InUse(Part):
         if any(other.is_quiet for other in Imports.of(self._project).loaders(file)):
             return False
         return any(other is not file for other in self._loaded_in(file.parts[:-1]))
+
+    @query
+    def is_backup(self, file: FileIndex) -> bool:
+        """Whether a file is kept as it once was, beside what became of it: ``train_bak.py`` and ``train.py``."""
+        kept = _BACKUP.fullmatch(file.parts[-1])
+        return kept is not None and (*file.parts[:-1], kept[1]) in self._project.modules
+
+    def is_unused(self, file: FileIndex) -> bool:
+        """Whether nothing imports a file that does not parse, and programs load others beside it."""
+        loaders = Imports.of(self._project).loaders(file)
+        return not file.has("__main__") and not any(loaders) and bool(self._loaded_in(file.parts[:-1]))
 
     @query
     def _loaded_in(self, package: tuple[str, ...]) -> tuple[FileIndex, ...]:
@@ -316,10 +334,22 @@ class InUse(Part):
 
     @query
     def is_looked_up(self, file: FileIndex) -> bool:
-        """Whether a file, or one that imports it, looks definitions up by computed names."""
+        """Whether a file, or one that imports it, looks definitions up by computed names, or one in its package."""
+        importers = [*Imports.of(self._project).importers(file)]
         return any(
             other.has_words(*_LISTINGS) or (other.has_words(*LOOK_UPS) and held_names(other).finds_names)
-            for other in (file, *Imports.of(self._project).importers(file))
+            for other in (file, *importers)
+        ) or any(self._is_looked_into(other) for other in importers if other.is_package)
+
+    @query
+    def _is_looked_into(self, package: FileIndex) -> bool:
+        """Whether a file has ``getattr(package, name)``."""
+        imports = Imports.of(self._project)
+        return any(
+            package in imports.brought_by(name, other)
+            for other in imports.importers(package)
+            if other.has_words("getattr")
+            for name in held_names(other).modules
         )
 
 

@@ -376,7 +376,9 @@ class Context:
     def _is_left_over(self) -> bool:
         """Whether the code here is unused, or no program loads the file although programs load its neighbours."""
         in_use, point = InUse.of(self.file.project), self.point
-        return in_use.is_left_over(self.file) or (point is not None and not in_use.is_used_at(point.function))
+        if in_use.is_left_over(self.file) or in_use.is_backup(self.file):
+            return True
+        return point is not None and not in_use.is_used_at(point.function)
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point

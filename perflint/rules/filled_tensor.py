@@ -12,7 +12,7 @@ from perflint.findings import Confidence
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.rules.batch_loop import loops
@@ -21,7 +21,7 @@ from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import Loop, Statement, terminal
+from perflint.syntax.scopes import Class, Loop, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.trace.lengths import passes
@@ -99,7 +99,27 @@ class _Returned(UseSearch):
         return use.kind in (UseKind.BOUND, UseKind.RETURNED)
 
     def callers(self, use: Use) -> Iterable[CallSite] | None:
-        return CallGraph.of(use.file.project).callers(use.place.function, Certainty.OVERRIDE) or None
+        graph, owner = CallGraph.of(use.file.project), use.scope.owner
+        if use.scope.name == "forward" and owner is not None:
+            return _calls_of(owner, use.file, graph) or None
+        return graph.callers(use.place.function, Certainty.OVERRIDE) or None
+
+
+def _calls_of(owner: Class, file: FileIndex, graph: CallGraph) -> list[CallSite]:
+    """The calls of a layer, if each object of it is an attribute: ``self.decoder = Decoder()``, ``self.decoder(x)``."""
+    found = []
+    for there, scope, statement, made in graph.objects(file, owner):
+        held = [dotted(target) for target, value in targets_and_values(statement.node) if value is made]
+        if scope.owner is None or len(held) != 1:
+            return []
+        methods = scope.owner.methods.values()
+        calls = ((method, each, call) for method in methods for each in method.statements for call in each.calls)
+        found += [
+            CallSite(there, method, each, call, Certainty.SURE)
+            for method, each, call in calls
+            if held[0] is not None and dotted(call.func) == held[0]
+        ]
+    return found
 
 
 def _is_dropped(name: str, at: Place) -> bool:

@@ -26,6 +26,7 @@ from perflint.fix.import_edits import imports_in, spelling_of
 from perflint.fix.trial import Trials
 from perflint.flow.resolving import opened
 from perflint.index.imports import Imports, is_needed, is_taken
+from perflint.index.in_use import InUse
 from perflint.index.project import FileIndex, Project
 from perflint.inputs.projects import project_top, split
 from perflint.lint import messages, registry, unused_noqa, version_checks
@@ -460,8 +461,8 @@ class Examination:
         }
 
     def _is_left_over(self, file: FileIndex, error: Exception) -> bool:
-        """Whether a file is test code, or Python 2 without Paddle that nothing imports: no part of the training."""
-        if file.is_quiet:
+        """Whether a file is no part of the training: test code, a module or Python 2 that nothing imports."""
+        if file.is_quiet or InUse.of(self.project).is_unused(file):
             return True
         is_old = _SHEBANG_2.match(file.source.text) or (isinstance(error, SyntaxError) and _SAYS_2.match(error.msg))
         if not is_old or "paddle" in file.source.text.lower():

@@ -278,11 +278,12 @@ def _values(call: ast.Call, at: Place) -> Found:
 
 
 def is_passed(value: Value) -> bool:
-    """Whether a value is the default of an option, and a script or document that starts the program passes another."""
+    """Whether a value is the default of an option for which all shell scripts that start the program pass another."""
     names = [step.name for step in value.steps if step.origin is ValueOrigin.OPTION]
-    return value.place is not None and any(
-        number != "0" for name in names for number in passed_for(value.place.file, name)
-    )
+    if value.place is None:
+        return False
+    numbers = [number for name in names for number in passed_for(value.place.file, name, in_scripts=True)]
+    return bool(numbers) and "0" not in numbers
 
 
 def _tests(source: ValueSource) -> Iterator[LoaderTest]:
