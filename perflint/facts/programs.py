@@ -43,8 +43,8 @@ def files_with(file: FileIndex) -> frozenset[FileIndex]:
 def passed_for(file: FileIndex, key: str, *, in_scripts: bool = False) -> list[str]:
     """The numbers that scripts and documents pass to a program for an option, where no other program is meant.
 
-    ``in_scripts``: what documents say does not count: it may be one of several examples. The others lie in its folder, below it, or above it, where no program of that name is nearer; anywhere if no other program
-    has the name.
+    They lie in its folder, below it, or above it, where no program of that name is nearer; anywhere if no other program
+    has the name. ``in_scripts``: only shell scripts count, since what a document says may be one of several examples.
     """
     *folder, name = file.parts
     places = [each.parts[:-1] for each in file.project.files.values() if each.parts[-1] == name]
