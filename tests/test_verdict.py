@@ -627,6 +627,14 @@ def test_waits_in_loops_of_unknown_length_have_no_upper_bound() -> None:
     assert unknown[1].endswith(" with 8 passes of each loop, and more with more")
 
 
+def test_json_says_which_waits_are_in_such_loops() -> None:
+    found = verdict(
+        _trace(in_step("loss.backward()\nfor part in x:\n    kept.append(part.item())\nkept.append(loss.item())"))
+    )
+    (edit, *_) = verdict_json(found, {})["plan"]
+    assert edit["in_loops"] == [{"path": "train.py", "row": 14}]
+
+
 def test_a_step_of_very_many_operations_is_bound_by_them() -> None:
     loop = (
         "for turn in range({times}):\n" + "".join(f"    x = F.relu(x + {n})\n" for n in range(30)) + "loss.backward()"

@@ -213,8 +213,9 @@ def _at(row: Row, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
-    places = [_at(row, names) for row in edit.rows]
-    return {"kind": edit.kind, "places": places, "usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}
+    places, often = ([_at(row, names) for row in rows] for rows in (edit.rows, edit.repeated))
+    shares = {"usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}
+    return {"kind": edit.kind, "places": places, "in_loops": often, **shares}
 
 
 def short(code: str) -> str:
