@@ -105,6 +105,7 @@ def test_each_event_is_that_of_a_rule_or_a_check() -> None:
     by_checks |= {"one-hot product beside a softmax"}  # which PPF905 does
     by_checks |= {"grown array outside of steps"}  # which PPF901 does
     by_checks |= {"tensors in workers", "sample that workers convert again"}  # which PPF106 and PPF114 do
+    by_checks |= {"file that others read again"}  # which PPF108 does
     by_checks |= {"evaluated batch", "ready batch", "batch of rows", "other batch"}  # which PPF101 does
     by_checks |= {"pass through another network"}  # which PPF509 does
     by_checks |= {"float32 step that waits"}  # which PPF301 does
