@@ -11,7 +11,7 @@ from perflint.findings import Confidence
 from perflint.flow.resolving import opened
 from perflint.index.imports import Imports
 from perflint.inputs.input_files import read_inputs
-from perflint.inputs.settings import value_of
+from perflint.inputs.setting_files import value_of
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import check, sources

@@ -12,11 +12,11 @@ import pytest
 
 from perflint.trace.queues import (
     SMALL_KERNELS,
+    AdjacentWaits,
     HostWork,
     Kernels,
     Part,
     Wait,
-    Waits,
     joined,
     loading_step_ms,
     step_ms,
@@ -88,7 +88,7 @@ def test_a_wait_right_behind_another_one_costs_nothing() -> None:
 def test_a_step_that_is_put_together_takes_as_long_without_any_of_its_waits() -> None:
     step: list[Part] = [HostWork(1.0), FORWARD, FORWARD, Wait(0), Wait(1), Wait(0), BACKWARD, Wait(2), OPTIMIZER]
     short = list(joined(step))
-    assert [part.keys for part in short if isinstance(part, Waits)] == [frozenset({0, 1}), frozenset({2})]
+    assert [part.keys for part in short if isinstance(part, AdjacentWaits)] == [frozenset({0, 1}), frozenset({2})]
     assert len(short) == 6  # the two forward passes are one, and so are the waits behind them
     for count in range(4):
         for without in itertools.combinations(range(3), count):

@@ -10,7 +10,7 @@ from perflint import cli
 from perflint.configuration.settings import Settings as Chosen
 from perflint.findings import Confidence, Finding
 from perflint.inputs.input_files import read_inputs
-from perflint.inputs.settings import Setting, Settings, rows_of
+from perflint.inputs.setting_files import Setting, rows_of
 from perflint.run import engine
 from perflint.text.source import Source
 
@@ -51,7 +51,7 @@ def test_the_rows_of_json_and_of_mappings_in_one_row() -> None:
 
 
 def test_settings_are_found_by_all_their_keys() -> None:
-    settings = Settings(
+    settings = SettingFiles(
         {"a.yml": rows_of("Train:\n  workers: 0\nEval:\n  workers: 2\n"), "b.yml": rows_of("workers: 8\n")}
     )
     assert [(path, each.row) for path, each in settings.at(("Train", "workers"))] == [("a.yml", 2)]

@@ -14,7 +14,7 @@ from perflint.flow.constant_values import OPERATORS, Found, OriginStep, Setter, 
 from perflint.flow.constants import Constants
 from perflint.index.project import Part, Place
 from perflint.inputs.input_files import amp_settings, is_about_amp
-from perflint.inputs.settings import value_of
+from perflint.inputs.setting_files import value_of
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names

@@ -35,7 +35,7 @@ from perflint.flow.objects import Object, ObjectKind, class_body, entries_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
-from perflint.inputs.settings import value_of
+from perflint.inputs.setting_files import value_of
 from perflint.query import query
 from perflint.syntax import reaching
 from perflint.syntax.bindings import (

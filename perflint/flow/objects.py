@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex, Place
-from perflint.inputs.settings import Keys
+from perflint.inputs.setting_files import Keys
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import Entries, written_entries

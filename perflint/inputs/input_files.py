@@ -27,8 +27,8 @@ from typing import Any, Generic, TypeVar
 from perflint.files import plain_files
 from perflint.files.plain_files import outwards
 from perflint.findings import Fix, Level
-from perflint.inputs.settings import Rows as SettingRows
-from perflint.inputs.settings import Settings, rows_of
+from perflint.inputs.setting_files import Rows as SettingRows
+from perflint.inputs.setting_files import SettingFiles, rows_of
 
 Version = tuple[int, ...]
 """The numbers of a release without zeros at the end: ``(2, 5)`` for 2.5 and for 2.5.0."""
@@ -195,10 +195,10 @@ class Inputs:
     problems: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @cached_property
-    def settings(self) -> Settings:
+    def settings(self) -> SettingFiles:
         """What the configuration files of the whole project set."""
         found = (file for files in self.said.get(SETTINGS.name, {}).values() for file in files)
-        return Settings({file.path: file.said for file in found})
+        return SettingFiles({file.path: file.said for file in found})
 
     def around(self, kind: InputKind[T], path: str) -> Iterator[tuple[InputFile[T], ...]]:
         """The files of a kind that belong to a checked file: those of its directory, then those of each one above."""

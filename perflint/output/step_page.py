@@ -20,7 +20,7 @@ from perflint.output.verdict_text import verdict_lines
 from perflint.text.visible import counted
 from perflint.trace.events import EventKind
 from perflint.trace.modelled_step import ModelledStep, modelled
-from perflint.trace.queues import SMALL_KERNELS, HostWork, Stretch, Wait, Waits, stretches
+from perflint.trace.queues import SMALL_KERNELS, AdjacentWaits, HostWork, Stretch, Wait, stretches
 from perflint.trace.step_trace import StepTrace
 from perflint.trace.verdict import verdict
 
@@ -278,7 +278,7 @@ def _mark(scale: web_page.Scale, span: tuple[float, float], row: str) -> list[st
 
 def _class_of(stretch: Stretch) -> str:
     part = stretch.part
-    if isinstance(part, Wait | Waits):
+    if isinstance(part, Wait | AdjacentWaits):
         return "wait"
     if isinstance(part, HostWork):
         return "host"

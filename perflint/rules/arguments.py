@@ -104,7 +104,7 @@ def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
     return (type(value), value) in typed(match.bad)
 
 
-class Configured(NamedTuple):
+class SetInFiles(NamedTuple):
     """A costly value that configuration files give an argument: as they write it, and where.
 
     ``is_sure``: no code may give it another value; other files may.
@@ -120,7 +120,7 @@ class Configured(NamedTuple):
         return f"{path}:{row}" + (f" and {more} more place{'s' if more > 1 else ''}" if more else "")
 
 
-def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> Configured | None:
+def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> SetInFiles | None:
     """The costly value that rows of configuration files give an argument; None if none does."""
     if isinstance(argument, ast.Constant) or context.point is None or match.bad == NONZERO:
         return None
@@ -129,7 +129,7 @@ def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> Co
         if value.settings and (type(value.value), value.value) in typed(match.bad):
             key = next(step.name for step in reversed(value.steps) if step.origin is ValueOrigin.SETTING)
             is_sure = all(each.settings for each in values)
-            return Configured(f"{key}: {json.dumps(value.value)}", value.settings, is_sure)
+            return SetInFiles(f"{key}: {json.dumps(value.value)}", value.settings, is_sure)
     return None
 
 

@@ -27,7 +27,7 @@ from perflint.query import query
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop
 from perflint.trace.events import EventKind, StepEvent
-from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, Waits, joined, step_ms
+from perflint.trace.queues import TYPICAL, AdjacentWaits, HostWork, Part, Typical, Wait, joined, step_ms
 from perflint.trace.step_trace import (
     MOST_CALLS,
     Alternatives,
@@ -142,7 +142,7 @@ class ModelledStep:
     def _joined(self) -> list[tuple[list[Part], set[frozenset[int]]]]:
         """Its parts put together as far as possible, with the waits among them, for each of the typical trainings."""
         found = [list(joined(parts)) for parts in self.parts]
-        return [(parts, {part.keys for part in parts if isinstance(part, Waits)}) for parts in found]
+        return [(parts, {part.keys for part in parts if isinstance(part, AdjacentWaits)}) for parts in found]
 
     def gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
         """How much shorter it is at most without some of its waits, in milliseconds, over the typical trainings.

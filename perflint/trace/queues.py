@@ -40,13 +40,13 @@ class Wait(NamedTuple):
     key: int
 
 
-class Waits(NamedTuple):
-    """Waits that follow each other directly, by their keys: the last ones have nothing to wait for."""
+class AdjacentWaits(NamedTuple):
+    """AdjacentWaits that follow each other directly, by their keys: the last ones have nothing to wait for."""
 
     keys: frozenset[int]
 
 
-Part = Kernels | HostWork | Wait | Waits
+Part = Kernels | HostWork | Wait | AdjacentWaits
 
 
 class Typical(NamedTuple):
@@ -126,13 +126,13 @@ def joined(parts: Iterable[Part], without: frozenset[int] = frozenset()) -> Iter
     """The same parts without some waits; those that follow each other are one: waits, work, kernels of one kind."""
     before: Part | None = None
     for part in parts:
-        if isinstance(part, Wait | Waits):
-            keys = part.keys if isinstance(part, Waits) else frozenset((part.key,))
+        if isinstance(part, Wait | AdjacentWaits):
+            keys = part.keys if isinstance(part, AdjacentWaits) else frozenset((part.key,))
             if keys <= without:
                 continue
-            part = Waits(keys)
-            if isinstance(before, Waits):
-                before = Waits(before.keys | keys)
+            part = AdjacentWaits(keys)
+            if isinstance(before, AdjacentWaits):
+                before = AdjacentWaits(before.keys | keys)
                 continue
         elif isinstance(part, Kernels) and isinstance(before, Kernels) and part[1:] == before[1:]:
             before = before.times(before.number + part.number)
@@ -162,7 +162,7 @@ class _Clocks:
         """Do one part of a step."""
         if isinstance(part, HostWork):
             self.host += part.ms
-        elif isinstance(part, Wait | Waits):
+        elif isinstance(part, Wait | AdjacentWaits):
             lead = max(self.device - self.host, 0.0)
             self.host += lead + min(lead, self.restart_ms)
         else:

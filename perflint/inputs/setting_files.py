@@ -79,7 +79,7 @@ def value_of(text: str) -> Plain:
     return text
 
 
-class Settings:
+class SettingFiles:
     """The settings of all configuration files of a project, to look some up by their keys.
 
     Args:
