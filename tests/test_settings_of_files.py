@@ -10,7 +10,7 @@ from perflint import cli
 from perflint.configuration.settings import Settings as Chosen
 from perflint.findings import Confidence, Finding
 from perflint.inputs.input_files import read_inputs
-from perflint.inputs.setting_files import Setting, rows_of
+from perflint.inputs.setting_files import Setting, SettingFiles, rows_of
 from perflint.run import engine
 from perflint.text.source import Source
 
