@@ -55,9 +55,11 @@ READ: dict[str, dict[str, list[int]]] = {
     # The number of classes, for each image.  The divisor at 277 is read right behind the selections of 271 and 272.
     f"{DETECTION}/modeling/heads/yolof_head.py": {"PPF205": [262]},
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
+    f"{DETECTION}/modeling/losses/keypoint_loss.py": {"PPF907": [54]},  # a mean squared error for each joint
     # Both indices of each matched box, in a loss that is looked up in a dict by its name.
     f"{DETECTION}/modeling/losses/sparsercnn_loss.py": {"PPF210": [90, 90, 343]},
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
+        "PPF203": [123],  # a choice between two numbers, for each image of the batch
         # Summed; it gives the selection the name of what it selects from.  148 and 149 wait right behind the test at
         # 147, and would gain only together with it.
         "PPF207": [160],
