@@ -672,6 +672,20 @@ def test_items_of_a_tensor_that_the_loop_changes_are_read_where_they_are() -> No
         assert ".tolist()" not in only(text.format(changed)).message
 
 
+@pytest.mark.parametrize(
+    ("made", "loop"),
+    [
+        (
+            "{name: part.mean() for name, part in parts(y).items()}",
+            "for k in found:\n    if k not in ['a', 'b']:\n        use(k)",
+        ),
+        ("{'a': y.mean(), 'b': y.sum()}", "rest = {k: found[k] for k in found if k not in ['a', 'b']}"),
+    ],
+)
+def test_a_key_of_a_dict_of_tensors_is_no_tensor(made: str, loop: str) -> None:
+    assert check(in_step(f"found = {made}\n{loop}"), "PPF203") == []
+
+
 def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
     text = NUMBERED.format(test="if k in ignored:", body="found.append(i)")
     assert found(text.replace("ignored = [7]", "ignored = {7}")) == []

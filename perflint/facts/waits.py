@@ -419,12 +419,14 @@ def looked_up_in_a_list(node: ast.expr, point: Point) -> Kind | None:
 
 
 def _is_row(name: str, point: Point) -> bool:
-    """Whether a name is no target of a loop or comprehension, or that of one over a tensor: dicts give their keys."""
+    """Whether a name is no target of a loop or comprehension, or of one over what the device computes.
+
+    What else is taken for a tensor may be a dict of tensors, which gives its keys.
+    """
     loops = [link.node for link in point.statement.around if isinstance(link.node, ast.For)]
     inside = [each for part in own_parts(point.statement.node) for each in walk(part)]
     over = [(each.target, each.iter) for each in (*loops, *inside) if isinstance(each, ast.For | ast.comprehension)]
-    kind = Evaluator(point.file, point.full_env).kind
-    return all(kind(iterated).is_tensor for target, iterated in over if name in plain_names(target))
+    return all(is_a_result(iterated, point) for target, iterated in over if name in plain_names(target))
 
 
 def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:

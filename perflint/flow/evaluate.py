@@ -33,7 +33,6 @@ from perflint.index.kinds import (
     UNKNOWN_TAG,
     Kind,
     as_item,
-    dict_of,
     element,
     function,
     join,
@@ -229,8 +228,6 @@ class Evaluator:
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
         kind = self.inside(node.generators).kind(value)
-        if isinstance(node, ast.DictComp) and kind.is_tensor:
-            return dict_of({}, kind)  # a loop over it gives its keys
         if kind.is_tensor:
             return Kind(TENSOR_TAG, guess=kind.guess, truth=kind.truth)
         if kind.type:
