@@ -20,7 +20,6 @@ from perflint.index.kinds import (
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
-    as_item,
     dict_of,
     element,
     entries_of,
@@ -375,10 +374,7 @@ def of_dict(node: ast.Dict, kinds: Kinds) -> Kind:
     """The kind of a display such as ``{"loss": loss, **others}``."""
     written = list(zip(node.keys, node.values, strict=True))[:_CONTAINERS_MOST_ITEMS]
     return of_entries(
-        [
-            (string_of(key) if key is not None else None, key is None, as_item(kinds.kind(value)))
-            for key, value in written
-        ]
+        [(string_of(key) if key is not None else None, key is None, kinds.kind(value)) for key, value in written]
     )
 
 

@@ -32,7 +32,6 @@ from perflint.index.kinds import (
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
-    as_item,
     element,
     function,
     join,
@@ -223,7 +222,7 @@ class Evaluator:
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Kind:
         if len(node.elts) > 32:
             return UNKNOWN
-        return tuple_of(as_item(self.kind(each)) for each in node.elts)
+        return tuple_of(map(self.kind, node.elts))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt

@@ -135,11 +135,6 @@ def function(type_name: str, rewrapped: bool = False) -> Kind:
     return Kind(FUNCTION_TAG, type=type_name, guess=rewrapped)
 
 
-def as_item(kind: Kind) -> Kind:
-    """A value as an item of a container: of several classes, nothing says which one is taken to make an object."""
-    return UNKNOWN if kind.tag == CLASS_TAG else kind
-
-
 def tuple_of(items: Iterable[Kind]) -> Kind:
     """A tuple or list display."""
     return Kind(TUPLE_TAG, items=tuple(item if item.depth < _DEEPEST else _flat(item) for item in items))
