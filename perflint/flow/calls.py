@@ -18,7 +18,6 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.in_use import Callers, InUse, Placed, held_names
 from perflint.index.kinds import (
-    CLASS_TAG,
     DATASET_TAG,
     EITHER,
     FUNCTION_TAG,
@@ -52,7 +51,7 @@ _MOST_CALLS = 200
 _MOST_BY_NAME = 400
 """With more methods of one name than this, the name does not show which one is meant."""
 
-_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, CLASS_TAG, DATASET_TAG})
+_LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
 """Kinds that an object keeps while the program runs; the kind of a tensor depends on the place."""
 
 _HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
@@ -257,9 +256,6 @@ class CallGraph(Part):
     def _by_kinds(self, at: Place, call: ast.Call, env: Env | None, least: Certainty) -> list[Callee]:
         """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
         called = self._meaning(at, call.func, env)
-        if called.tag == CLASS_TAG:
-            inits = (self._modules.method(part, "__init__") for part in called.type.split(EITHER))
-            return [Callee(init, creates=True) for init in inits if init is not None]
         found = self._functions(called)
         if not found and called.type:
             method = self._modules.method(called.type, "__call__")

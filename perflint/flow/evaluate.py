@@ -13,7 +13,6 @@ from perflint.flow.type_tests import narrowed
 from perflint.index import hierarchy
 from perflint.index.hierarchy import Hierarchy, Registries
 from perflint.index.kinds import (
-    CLASS_TAG,
     CPU_PLACE,
     DATASET_TAG,
     DICT_TAG,
@@ -112,8 +111,7 @@ class Evaluator:
             return known
         if means_loader(name.rpartition(".")[2]):
             return LOADER
-        modules = Modules.of(self._file.project)
-        return modules.function_value(self._file, None, name) or modules.class_value(self._file, name) or UNKNOWN
+        return Modules.of(self._file.project).function_value(self._file, None, name) or UNKNOWN
 
     def _attribute(self, node: ast.Attribute) -> Kind:
         name = dotted(node)
@@ -396,8 +394,6 @@ class Evaluator:
             return self._layer_result(local, node)
         if local.tag == LOADER_TAG:
             return LOADER
-        if local.tag == CLASS_TAG:
-            return Modules.of(self._file.project).instance_of(local)
         if local.tag == FUNCTION_TAG:
             arguments, keywords = ([], {}) if local.guess else self.arguments(node)
             return self._project.call_function(local.type, arguments, keywords) or UNKNOWN
@@ -485,8 +481,8 @@ class Evaluator:
         if attribute is not None and attribute.tag == LAYER_TAG:
             return self._layer_result(attribute, node)
         arguments, keywords = self.arguments(node)
-        if attribute is not None and attribute.tag in (FUNCTION_TAG, CLASS_TAG):
-            return self._call_value(attribute, node)
+        if attribute is not None and attribute.tag == FUNCTION_TAG:
+            return self._project.call_function(attribute.type, arguments, keywords)
         found = self._project.call_method(base.type, method, arguments, keywords)
         if found is not None and found.tag != "unknown":
             return found

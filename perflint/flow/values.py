@@ -70,8 +70,6 @@ class Values(Part):
         if name is None:
             return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
         known = self.function(at, name) or self._object(at, name)
-        if known.tag == UNKNOWN_TAG and name.partition(".")[0] not in at.scope.parameters:
-            known = self._modules.class_value(at.file, name) or known
         return known if known.tag != UNKNOWN_TAG else self._method_of_object(at, name)
 
     def _method_of_object(self, at: Place, name: str) -> Kind:
@@ -214,8 +212,6 @@ class Values(Part):
         for name, default in defaults_of(at.scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
-            elif (made := self._modules.class_value(at.file, dotted(default) or "")) is not None:
-                env[name] = made
         for name, inner in at.scope.functions.items():
             if name not in env:
                 env[name] = self._modules.as_value(Place(at.file, inner))
@@ -280,9 +276,7 @@ class Values(Part):
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
             if is_none(value):
                 continue
-            given = value.func if isinstance(value, ast.Call) else value  # an object, or a class of which it makes one
-            is_given = isinstance(given, ast.Name) and given.id in scope.parameters
-            handed = self._project.resolving.handed(Place(file, scope)) if is_given else {}
+            handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
             env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
             kinds.append(Evaluator(file, env).kind(value))
         return reduce(join, kinds) if kinds else None

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dataset"
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
-FUNCTION_TAG, CLASS_TAG, DICT_TAG = "function", "class", "dict"
+FUNCTION_TAG, DICT_TAG = "function", "dict"
 EITHER = " or "
 """Separates the types of a value that may have one of several."""
 _MOST_TYPES = 8
@@ -25,7 +25,7 @@ class Kind:
 
     ``scalar``/``floating``/``truth``: a tensor known to be 0-D / of a floating dtype / of truth values. ``guess``:
     known only from its name in the code. ``type``: qualified class of an ``object`` or ``layer``, qualified name of a
-    ``class`` or ``function`` (whose ``guess`` says that its arguments differ from those of the call: a ``partial``).
+    ``function`` (whose ``guess`` says that its arguments differ from those of the call, as with a ``partial``).
     ``items``: kinds of a tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other
     value may be. For a loader in ``enumerate`` or ``zip``, what each iteration yields.
 

@@ -6,20 +6,7 @@ import ast
 from collections.abc import Iterable
 from functools import reduce
 
-from perflint.index.kinds import (
-    CLASS_TAG,
-    DATASET,
-    EITHER,
-    FUNCTION_TAG,
-    ITERABLE,
-    LOADER,
-    UNKNOWN,
-    Kind,
-    function,
-    instance,
-    join,
-    layer,
-)
+from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
 from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like
@@ -237,17 +224,6 @@ class Modules(Part):
             return None
         found = self.find(file.names.resolve(name), file)
         return self.as_value(Place(found[0], found[1])) if found and isinstance(found[1], Scope) else None
-
-    def class_value(self, file: FileIndex, name: str) -> Kind | None:
-        """The kind of a name that refers to a project class (not to an object of it)."""
-        is_bound = file.names.is_bound(name.partition(".")[0])
-        found = self.class_called(file.names.resolve(name), file) if is_bound else None
-        return Kind(CLASS_TAG, type=f"{found[0].module}.{found[1].qualname}") if found is not None else None
-
-    def instance_of(self, kind: Kind) -> Kind:
-        """What a call of a value makes that is a class, or one of several."""
-        found = filter(None, map(self.class_named, kind.type.split(EITHER)))
-        return reduce(join, (self.kind_of_instance(*each) for each in found), UNKNOWN)
 
     def method_value(self, owner: str, name: str) -> Kind | None:
         """A method of a project class, or of each of several, as a value; None for a property."""
