@@ -238,59 +238,6 @@ def test_what_runs_where_a_step_has_changed_a_field(test: str, mark: str) -> Non
 
 # -- classes as values -------------------------------------------------------------------------------------------------
 
-CLASSES = """
-import paddle
-
-
-class Plain(paddle.nn.Layer):
-    def forward(self, x):
-        return x
-
-
-class Net(paddle.nn.Layer):
-    def measure(self, x):
-        return x.mean().item()  #: PPF201
-
-    def forward(self, x):
-        return x
-
-
-class Trainer:
-    def __init__(self, net_class{default}):
-        self.net = {made}
-
-    def fit(self, loader, optimizer):
-        for x in loader:
-            loss = self.net(x).sum()
-            self.net.measure(loss)
-            loss.backward()
-            optimizer.step()
-
-
-def main(loader, optimizer):
-    Trainer({given}).fit(loader, optimizer)
-"""
-
-
-@pytest.mark.parametrize(
-    ("default", "made", "given"),
-    [
-        ("", "net_class()", "Net"),
-        ("", "net_class()", "net_class=Net"),
-        ("=Net", "net_class()", ""),
-        ("=Net", "net_class(4)", "cfg.net"),  # the default may still be what runs
-        ("=Plain", "net_class()", "Net"),
-        ("", "{'net': Net}['net']()", "1"),
-    ],
-)
-def test_a_class_that_is_passed_makes_objects(default: str, made: str, given: str) -> None:
-    expect_reads(CLASSES.format(default=default, made=made, given=given))
-
-
-@pytest.mark.parametrize(("default", "made", "given"), [("", "net_class()", "Plain"), ("=Net", "net_class()", "Plain")])
-def test_a_class_that_is_not_passed_makes_none(default: str, made: str, given: str) -> None:
-    expect_reads(CLASSES.replace("  #: PPF201", "").format(default=default, made=made, given=given))
-
 
 @pytest.mark.parametrize(
     ("decorator", "mark"), [("@property", "  #: PPF201"), ("@cached_property", "  #: PPF201"), ("", "")]
