@@ -16,7 +16,8 @@ import paddle
 
 class Rain(paddle.io.Dataset):
     def __init__(self, path, length):
-        self.path, self.length = path, length
+        self.path = path
+        self.length = length
         self.file = {opened}
         self.rain = {variable}
 

@@ -403,7 +403,7 @@ def test_a_change_in_a_helper_checks_its_callers_again_and_nothing_else() -> Non
     for old, new, callers in (
         ('print("loss", float(loss))\n    return loss.item()', "return loss", ["pkg/trainer.py", "train.py"]),
         # The advice about the reads that are left asks what the callers do with the values, so they are told again.
-        ("self.total += value.item()", "self.total += 1", ["pkg/utils.py", "pkg/trainer.py"]),
+        ("self.total += value.item()", "self.total += 1", ["pkg/utils.py", "pkg/trainer.py", "train.py"]),
     ):
         assert caught_up({"pkg/utils.py": before.replace(old, new)}) == callers
 
@@ -450,7 +450,7 @@ def test_a_class_that_goes_and_comes_back() -> None:
 
 
 def test_a_file_that_does_not_parse_beside_the_edited_one() -> None:
-    texts = {**FILES, "pkg/broken.py": "def broken(:\n"}
+    texts = {**FILES, "pkg/broken.py": "def broken(:\n\n\nif __name__ == '__main__':\n    broken()\n"}
     caught_up({"pkg/utils.py": FILES["pkg/utils.py"] + "\n# note\n"}, texts)
     files = {path: Source(path, text) for path, text in texts.items()}
     session = Session(files, SETTINGS)

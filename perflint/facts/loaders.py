@@ -319,13 +319,18 @@ def loads_from_memory(at: Place, call: ast.Call) -> bool:
 
 
 def _holds_tensors(file: FileIndex, owner: Class) -> bool:
-    """Whether a dataset keeps tensors of Paddle, which a worker process may not use if they are on a GPU."""
-    return any(
-        isinstance(item, ast.Call) and file.names.resolve(dotted(item.func) or "") == "paddle.to_tensor"
-        for assigned in owner.attributes.values()
+    """Whether a dataset keeps its samples as tensors of Paddle, which a worker may not use if they are on a GPU."""
+    held = {
+        f"self.{name}"
+        for name, assigned in owner.attributes.items()
         for value, _ in assigned
         for item in walk(value)
-    )
+        if isinstance(item, ast.Call) and file.names.resolve(dotted(item.func) or "") == "paddle.to_tensor"
+    }
+    get = owner.methods.get("__getitem__")
+    if get is None or not held:
+        return bool(held)
+    return any(isinstance(item, ast.Subscript) and dotted(item.value) in held for item in walk(get.node))
 
 
 def _yields_whole_batches(call: ast.Call) -> bool:
