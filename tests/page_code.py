@@ -158,6 +158,13 @@ OTHER_NAMES: dict[str, dict[str, Any]] = {
     ".bias": {"x": nn.Linear(2, 2)},
     "k * m + q * (1 - m)": {"k": paddle.ones([3]), "q": paddle.ones([3]), "m": 0.9},
     "k.lerp_(q, share)": {"k": paddle.ones([3]), "q": paddle.ones([3]), "share": paddle.full([1], 0.1)},
+    "cost.argsort(axis=1).argsort(axis=1) < ks.unsqueeze(1)": {
+        "cost": paddle.rand([3, 5]),
+        "ks": paddle.to_tensor([1, 2, 3]),
+    },
+    "paddle.topk(cost[i], k=ks[i])": {"cost": paddle.rand([3, 5]), "ks": paddle.to_tensor([1, 2, 3])},
+    "x.argsort(axis=1).argsort(axis=1) < k.unsqueeze(1)": {"k": paddle.to_tensor([1, 2, 3, 4])},
+    "x[paddle.arange(n), labels]": {"n": 4},
     "paddle.metric.accuracy(logits, y)": {"y": paddle.to_tensor([[0], [1], [2], [1]])},
 }
 """Lines whose names stand for something else than on most pages."""
