@@ -123,6 +123,13 @@ def reached_by(at: Place) -> By:
     return By.PROGRAMS if search.is_any else By.TESTS if search.tests else By.NOBODY
 
 
+def may_be_used_by(at: Place, wanted: Callable[[FileIndex], bool]) -> bool:
+    """Whether a program of some kind reaches a function, or nobody knows which do; the search ends at the first one."""
+    search = _Search(at, is_brief=False)
+    search.run(is_enough=lambda: search.is_open or any(map(wanted, search.programs)))
+    return search.is_open or not search.programs or any(map(wanted, search.programs))
+
+
 class _Search:
     """Follows the uses of one function back to where programs start: first those that are certain.
 

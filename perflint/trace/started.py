@@ -21,7 +21,17 @@ from perflint.syntax.scopes import LOOPS, statements_on, terminal
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import evaluates, predicts
 from perflint.trace.events import EventKind
-from perflint.trace.reached import By, Reached, is_of_library, is_test, reached, reached_by, share_a_program, sure_uses
+from perflint.trace.reached import (
+    By,
+    Reached,
+    is_of_library,
+    is_test,
+    may_be_used_by,
+    reached,
+    reached_by,
+    share_a_program,
+    sure_uses,
+)
 from perflint.trace.step_trace import StepTrace, occurrences
 from perflint.training.evidence import takes_optimizer_step
 from perflint.training.intent import optimizes_an_input
@@ -305,12 +315,10 @@ def _around(file: FileIndex, loop: ast.stmt) -> Place | None:
     return next((Place(file, scope) for scope in found), None)
 
 
+@query
 def _may_be_trained(at: Place) -> bool:
     """Whether one of the programs that reach a function trains, as far as is known."""
-    if not is_trained(at.file):
-        return False
-    found = reached(at)
-    return found.is_open or not found.programs or any(map(is_trained, found.programs))
+    return is_trained(at.file) and may_be_used_by(at, is_trained)
 
 
 @query
