@@ -242,6 +242,24 @@ def test_code_that_every_file_switches_off_is_no_default_finding(tmp_path: Path,
     assert [each.confidence > Confidence.LOW for each in found] == ([True] if confident else [False])
 
 
+@pytest.mark.parametrize(
+    ("files", "confident"),
+    [
+        ({"a": "Global:\n  metric_in_training: false\n"}, False),
+        ({"a": "Global:\n  metric_in_training: false\n", "b": "Global:\n  steps: 4\n"}, True),
+        ({"a": "Global:\n  metric_in_training: false\n", "b": "steps: 4\n"}, False),  # no configuration of it
+    ],
+)
+def test_the_fallback_counts_where_a_file_lacks_the_key(tmp_path: Path, files: dict[str, str], confident: bool) -> None:
+    for name, text in files.items():
+        (tmp_path / f"{name}.yml").write_text(text)
+    path = str(tmp_path / "train.py")
+    chosen = Chosen(select=("PPF201",), min_confidence=Confidence.LOW, inputs=read_inputs([path], tmp_path))
+    text = SHOWN.replace('["metric_in_training"]', '.get("metric_in_training", True)')
+    found = engine.check({path: Source(path, text)}, chosen)
+    assert [each.confidence > Confidence.LOW for each in found] == [confident]
+
+
 def test_the_report_names_the_row_that_switches_waits_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

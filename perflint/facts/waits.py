@@ -411,22 +411,19 @@ def looked_up_in_a_list(node: ast.expr, point: Point) -> Kind | None:
     kind = Evaluator(point.file, point.full_env).kind(node.left)
     if not kind.is_tensor or kind.guess or kind.items or is_in_host_memory(node.left, point):
         return None
-    if isinstance(node.left, ast.Name) and not _is_row(node.left.id, point):
+    if isinstance(node.left, ast.Name) and _may_be_a_key(node.left.id, point):
         return None
     lists = [each.node if each.is_known else None for each in sources(node.comparators[0], point.place)]
     is_list = all(isinstance(each, (ast.List, ast.Tuple, ast.ListComp)) for each in lists)
     return kind if is_list and any(getattr(each, "elts", [each]) for each in lists) else None
 
 
-def _is_row(name: str, point: Point) -> bool:
-    """Whether a name is no target of a loop or comprehension, or of one over what the device computes.
-
-    What else is taken for a tensor may be a dict of tensors, which gives its keys.
-    """
+def _may_be_a_key(name: str, point: Point) -> bool:
+    """Whether a name is the target of a loop or comprehension over what may be a dict of tensors, which gives keys."""
     loops = [link.node for link in point.statement.around if isinstance(link.node, ast.For)]
     inside = [each for part in own_parts(point.statement.node) for each in walk(part)]
     over = [(each.target, each.iter) for each in (*loops, *inside) if isinstance(each, ast.For | ast.comprehension)]
-    return all(is_a_result(iterated, point) for target, iterated in over if name in plain_names(target))
+    return any(not is_a_result(iterated, point) for target, iterated in over if name in plain_names(target))
 
 
 def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:

@@ -659,22 +659,18 @@ class Constants(Part):
             found = [Value(replace(base.value, keys=keys))]
         elif not found:
             return after(missing, *base.steps) or OPEN
-        return (*after(found, *base.steps, step), *(OPEN if key is None or self._is_changed(key) else ()))
+        otherwise = after(missing, *base.steps) if missing and settings.may_lack(keys) else ()
+        is_open = key is None or any(key in self._changed_keys(file) for file in self._project.mentions.of(key))
+        return (*after(found, *base.steps, step), *otherwise, *(OPEN if is_open else ()))
 
     @query
-    def _is_changed(self, key: str) -> bool:
-        """Whether the code itself gives some settings a value for a key: ``config["Global"]["rank"] = get_rank()``."""
-        targets = (
-            target
-            for file in self._project.mentions.of(key)
-            for _, statement in file.statements
-            for target in targets_of(statement.node)
-        )
-        return any(
-            (isinstance(target, ast.Subscript) and string_of(target.slice) == key)
-            or (isinstance(target, ast.Attribute) and target.attr == key and dotted(target.value) != "self")
-            for target in targets
-        )
+    def _changed_keys(self, file: FileIndex) -> frozenset[str]:
+        """The keys and attributes that a file gives other objects than ``self``: ``config["rank"] = get_rank()``."""
+        targets = [target for _, statement in file.statements for target in targets_of(statement.node)]
+        keys = {string_of(target.slice) for target in targets if isinstance(target, ast.Subscript)}
+        attributes = [target for target in targets if isinstance(target, ast.Attribute)]
+        names = {target.attr for target in attributes if dotted(target.value) != "self"}
+        return frozenset(names | {key for key in keys if key is not None})
 
     def _members(self, bases: Found, name: str, place: Place) -> Found:
         """The values of an attribute of an expression."""

@@ -1,7 +1,7 @@
 """The rows of configuration files in YAML and JSON that set something, each with the keys that lead to it.
 
-Only rows with one plain value count, by their indentation: that takes a tenth of the time of a parser of YAML, and a
-suite has hundreds of such files. For example ::
+Only rows with one plain value count, by their indentation, without a parser of YAML: a suite has hundreds of such
+files. For example ::
 
     Train:
       loader: {batch_size: 64, num_workers: 0}
@@ -89,13 +89,13 @@ class SettingFiles:
     def __init__(self, files: Mapping[str, Rows]) -> None:
         self._rows: dict[str, list[tuple[str, Setting]]] = {}
         """The rows by the last of their keys."""
-        self._parents: dict[str, set[tuple[str, ...]]] = {}
-        """The keys of what has parts, by the last of them."""
+        self._parents: dict[tuple[str, ...], set[str]] = {}
+        """The files that have a mapping, by the keys that lead to it; a whole file has none."""
         for path, rows in files.items():
             for each in rows:
                 self._rows.setdefault(each.keys[-1], []).append((path, each))
-                for count in range(1, len(each.keys)):
-                    self._parents.setdefault(each.keys[count - 1], set()).add(each.keys[:count])
+                for count in range(len(each.keys)):
+                    self._parents.setdefault(each.keys[:count], set()).add(path)
 
     def __bool__(self) -> bool:
         return bool(self._rows)
@@ -107,10 +107,17 @@ class SettingFiles:
 
     def has_parts(self, keys: Keys) -> bool:
         """Whether some keys lead to a mapping, in any of the files."""
-        last = keys[-1] if keys else None
-        if last is None:
-            return any(_fits(known, keys) for several in self._parents.values() for known in several)
-        return any(_fits(known, keys) for known in self._parents.get(last, ()))
+        return bool(self._with(keys))
+
+    def may_lack(self, keys: Keys) -> bool:
+        """Whether a file has the mapping around what some keys lead to, but not that itself."""
+        return not self._with(keys[:-1]) <= {path for path, _ in self.at(keys)} | self._with(keys)
+
+    def _with(self, keys: Keys) -> set[str]:
+        """The files in which some keys lead to a mapping."""
+        if None not in keys:
+            return self._parents.get(tuple(key for key in keys if key is not None), set())
+        return set[str]().union(*(paths for known, paths in self._parents.items() if _fits(known, keys)))
 
     def values(self, key: str) -> set[Plain]:
         """The values that the files give a key, whatever it belongs to there."""

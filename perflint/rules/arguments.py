@@ -107,7 +107,7 @@ def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
 class SetInFiles(NamedTuple):
     """A costly value that configuration files give an argument: as they write it, and where.
 
-    ``is_sure``: no code may give it another value; other files may.
+    ``is_sure``: all its values are known; other files, or the code, may give it another one.
     """
 
     text: str
@@ -128,7 +128,7 @@ def configured(argument: ast.expr, match: ArgumentMatch, context: Context) -> Se
     for value in values:
         if value.settings and (type(value.value), value.value) in typed(match.bad):
             key = next(step.name for step in reversed(value.steps) if step.origin is ValueOrigin.SETTING)
-            is_sure = all(each.settings for each in values)
+            is_sure = all(each.is_known for each in values)
             return SetInFiles(f"{key}: {json.dumps(value.value)}", value.settings, is_sure)
     return None
 

@@ -254,15 +254,17 @@ def _loading(source: ValueSource) -> Loading:
     assert isinstance(call, ast.Call)
     values = _values(call, source.place)
     settings = tuple(dict.fromkeys(row for value in values for row in value.settings))
-    return Loading(Located(call, source.place), workers_of(call, source.place), tuple(_tests(source)), settings)
+    return Loading(Located(call, source.place), _numbers(call, values), tuple(_tests(source)), settings)
 
 
 def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
     """The numbers of worker processes that a loader may have, smallest first; None among them if one is not known."""
-    given = argument_of(call, _WORKERS, _WORKERS_PLACE)
-    if given is None:
-        return (None if is_spread(call) else 0,)
-    values = _values(call, at)
+    return _numbers(call, _values(call, at))
+
+
+def _numbers(call: ast.Call, values: Found) -> tuple[int | None, ...]:
+    if not values:
+        return (None if is_spread(call) or argument_of(call, _WORKERS, _WORKERS_PLACE) is not None else 0,)
     numbers = {value.value if isinstance(value.value, int) else None for value in values} - {Special.LEFT_OUT}
     if any(step.origin is ValueOrigin.FALLBACK for value in values for step in value.steps):
         numbers.add(None)  # a configuration may have another number
