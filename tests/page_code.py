@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import paddle
+import yaml
 from paddle import nn, vision
 from paddle.distributed import fleet
 from paddle.io import DataLoader, IterableDataset, TensorDataset
@@ -108,7 +109,7 @@ def names(code: str) -> dict[str, Any]:
     optimizer = paddle.optimizer.SGD(1e-3, parameters=model.parameters())
     found: dict[str, Any] = {
         "np": np, "paddle": paddle, "nn": nn, "F": nn.functional, "vision": vision, "fleet": fleet,
-        "dist": paddle.distributed, "os": os, "gc": gc, "math": math, "pickle": pickle, "time": time,
+        "dist": paddle.distributed, "os": os, "gc": gc, "math": math, "pickle": pickle, "time": time, "yaml": yaml,
         "DataLoader": DataLoader, "IterableDataset": IterableDataset, "TensorDataset": TensorDataset,
         "Compose": Compose, "Normalize": Normalize, "ToTensor": ToTensor, "Transpose": Transpose,
         "Accuracy": Accuracy, "Auc": Auc, "Precision": Precision, "Recall": Recall, "Optimizer": Optimizer,
