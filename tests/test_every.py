@@ -80,6 +80,9 @@ def test_what_is_around_a_place_other_than_a_rare_test(body: str, how: Often) ->
 def test_tests_inside_each_other() -> None:
     found = runs("if step % 100 == 0:\n    if step % args.n == 0:\n        here()")
     assert (found.often, numbers(found)) == (Often.EVERY_N, ["args.n", "100"])
+    found = runs("if step % 100 == 0:\n    if args.do_eval:\n        here()")
+    assert (found.often, numbers(found)) == (Often.EVERY_N, ["100"])  # whether to do it at all, not when
+    assert runs("if args.do_eval:\n    here()").often is Often.ONCE
     found = runs("if step % 100 == 0:\n    if loss < best_loss:\n        here()")
     assert (found.often, numbers(found)) == (Often.ONCE, [])
     found = runs("if loss > args.limit:\n    if step % 100 == 0:\n        here()")

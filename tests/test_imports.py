@@ -59,6 +59,38 @@ def test_users_load_by_a_name_that_is_put_together_too() -> None:
     }
 
 
+LOADED_BY_NAME = """\
+from importlib import import_module
+
+def load(package, name):
+    if package:
+        path = package + "." + name
+    else:
+        path = name
+    return import_module(path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("load('heads', 'new')", ["heads/new.py"]),
+        ("load(package='heads', name='new')", ["heads/new.py"]),
+        ("load('', 'other')", ["other.py"]),
+        ("load('heads', args.head)", []),
+        ("read('heads', 'new')", []),
+    ],
+)
+def test_functions_that_import_what_they_are_told(call: str, found: list[str]) -> None:
+    main = f"from lib.tools import load, read\n{call}\n"
+    files = {"lib/tools.py": LOADED_BY_NAME, "main.py": main, "heads/old.py": "", "heads/new.py": "", "other.py": ""}
+    known = project(files)
+    direct = sorted(file.path for file in Imports.of(known).direct(known.files["main.py"]))
+    assert direct == sorted([*found, "lib/tools.py"])
+    loading = [[file.path for file in Imports.of(known).loaders(known.files[path])] for path in found]
+    assert loading == [["main.py"]] * len(found)
+
+
 @pytest.mark.parametrize(
     ("files", "expected"),
     [

@@ -443,6 +443,37 @@ def test_another_base_is_not_that_of_the_model() -> None:
     assert "read" not in [kind for _, _, kind in events(files)]
 
 
+TRAINER = """\
+class Trainer:
+    def __init__(self, made, optimizer):
+        self.made = made
+        self.optimizer = optimizer
+
+    def train(self, loader):
+        for x in loader:
+            told = self.made(self.reader.fields[x], phase="train")
+            loss = told["loss"]
+            {backward}
+            self.optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("backward", ["loss.backward()", "self.scaler.scale(loss).backward()"])
+def test_what_a_loss_comes_from_is_not_known_whatever_its_name(backward: str) -> None:
+    step = trace("import paddle\n" + TRAINER.format(backward=backward))
+    assert [node.why for node in unknown_calls(step.nodes)] == ["what `self.made` runs is not known"]
+
+
+def test_a_method_of_another_program_is_not_what_a_name_means() -> None:
+    meter = "class Meter:\n    def read_told(self, x):\n        return float(x.mean())\n"
+    main = in_loop("args.meter.read_told(loss)") + "\n\nif __name__ == '__main__':\n    train(*given)\n"
+    other = "from b.meters import Meter\n" + main.replace("args.meter.read_told(loss)", "args.meter = Meter()")
+    for importing, paths in (("", {"a/train.py"}), ("from b.meters import Meter\n", {"a/train.py", "b/meters.py"})):
+        files = {"a/train.py": importing + main, "b/train.py": other, "b/meters.py": meter, "b/__init__.py": ""}
+        (step,) = (each for each in traces(opened(sources(files))) if each.place.file.path == "a/train.py")
+        assert {each.event.point.file.path for each in occurrences(step)} == paths
+
+
 def test_a_model_that_is_passed_in_is_not_known() -> None:
     step = trace(in_loop("pass"))
     assert [node.why for node in unknown_calls(step.nodes)] == ["what `model` runs is not known"]

@@ -9,16 +9,19 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice, product
 
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part, Project
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
-from perflint.syntax.bindings import definitions_of
+from perflint.syntax.bindings import bindings_of, definitions_of, values_bound_by
 from perflint.syntax.file_text import places
 from perflint.syntax.names import Names, dotted, imported_name
+from perflint.syntax.parameters import argument_for
+from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import string_of, walk
 
 _NAMES = re.compile(r"[\w\s,.()\\]*")
@@ -137,7 +140,7 @@ class Imports(Part):
         """The files whose text may contain an import of a file."""
         name, mentions = file.module.rpartition(".")[2], self._project.mentions
         found = {other for other in mentions.of(name) if _may_name(other, name, file.is_package)} if name else set()
-        found.update(mentions.of(*_DYNAMIC))
+        found.update(mentions.of(*_DYNAMIC, *(scope.name for _, scope, _ in self._importing())))
         if file.is_package:
             depth = len(file.parts) - 1
             inside = (other for other in mentions.of("from") if other.parts[:depth] == file.parts[:depth])
@@ -193,7 +196,28 @@ class Imports(Part):
     @query
     def named_by_calls(self, file: FileIndex) -> frozenset[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        return frozenset(one for _, name in _imported_by_call(file) for one in self._below(name, file))
+        found = {one for _, _, name in _imported_by_call(file) for one in self._below(name, file)}
+        return frozenset(found.union(*map(partial(self.brought_by, origin=file), self._passed(file))))
+
+    def _passed(self, file: FileIndex) -> Iterator[str]:
+        """The modules that a file names to functions that import them: ``load("trainers", "fast")``."""
+        for where, scope, name in self._importing():
+            for _, _, call in file.calls_named(scope.name):
+                texts = [(each, argument_for(scope, call, each)) for each in scope.parameters]
+                given = {each: [text] for each, text in texts if text is not None and string_of(text) is not None}
+                if given and (where is file or scope.name in file.names.bound or isinstance(call.func, ast.Attribute)):
+                    yield from _texts(name, scope, given)
+
+    @query
+    def _importing(self) -> tuple[tuple[FileIndex, Scope, ast.expr], ...]:
+        """The functions that import a module that a parameter names, each with the expression of the name."""
+        return tuple(
+            (file, scope, name)
+            for file in self._project.mentions.of(*_DYNAMIC)
+            if not (file.is_quiet or file.is_foreign)
+            for scope, name, prefix in _imported_by_call(file)
+            if scope.parameters and not prefix and not isinstance(name, ast.Constant)
+        )
 
     @query
     def by_settings(self, file: FileIndex) -> bool:
@@ -253,8 +277,8 @@ def _ends_with(module: tuple[str, ...], target: list[str]) -> bool:
     )
 
 
-def _imported_by_call(file: FileIndex) -> Iterator[tuple[ast.expr, str]]:
-    """The names that are passed to ``import_module``, each with its beginning, as far as it is known.
+def _imported_by_call(file: FileIndex) -> Iterator[tuple[Scope, ast.expr, str]]:
+    """The names that are passed to ``import_module``, each with its function and its beginning, as far as it is known.
 
     Those of modules that are loaded already are left out.
     """
@@ -263,7 +287,25 @@ def _imported_by_call(file: FileIndex) -> Iterator[tuple[ast.expr, str]]:
             for call in scope.calls:
                 if _last(call.func) in _DYNAMIC and call.args and _last(call.args[0]) not in _LOADED:
                     known = definitions_of(file.scopes.module) | definitions_of(scope)
-                    yield call.args[0], _prefix(call.args[0], known)
+                    yield scope, call.args[0], _prefix(call.args[0], known)
+
+
+def _texts(node: ast.expr, scope: Scope, given: Mapping[str, Sequence[ast.expr]]) -> list[str]:
+    """What an expression may be for the literals that a call passes: sums, and names that the function sets."""
+    text = string_of(node)
+    if text is not None:
+        return [text]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return [a + b for a in _texts(node.left, scope, given) for b in _texts(node.right, scope, given)]
+    if isinstance(node, ast.JoinedStr):
+        parts = (_texts(getattr(each, "value", each), scope, given) for each in node.values)
+        return ["".join(each) for each in product(*parts)]
+    name = dotted(node) or ""
+    if name in given:
+        return [each for value in given[name] for each in _texts(value, scope, {**given, name: ()})]
+    bound = [pair for statement in bindings_of(scope).get(name, ()) for pair in values_bound_by(statement.node)]
+    values = [value for to, value in bound if to == name and value is not None]
+    return [each for value in values for each in _texts(value, scope, {**given, name: ()})]
 
 
 def _last(node: ast.expr) -> str:
@@ -274,7 +316,7 @@ def _asks_settings(file: FileIndex) -> bool:
     """Whether a file creates objects of classes, or imports modules, that settings name."""
     if file.has_words("instantiate", "locate", "import_string", "_target_") and file.matches(_BY_SETTINGS):
         return True
-    return any(not (isinstance(name, ast.Constant) or prefix) for name, prefix in _imported_by_call(file))
+    return any(not (isinstance(name, ast.Constant) or prefix) for _, name, prefix in _imported_by_call(file))
 
 
 @query

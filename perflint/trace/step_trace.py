@@ -18,6 +18,7 @@ from perflint.flow.calls import Callee, CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
+from perflint.flow.sources import Through, sources
 from perflint.flow.values import Values
 from perflint.index.kinds import (
     EITHER,
@@ -32,10 +33,12 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
+from perflint.paddle import call_results
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of, required_parameters
 from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement
+from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import (
     evaluates,
     is_trial,
@@ -49,6 +52,7 @@ from perflint.syntax.vocabulary import (
 from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
 from perflint.trace.looked_up import called_name, is_looked_up, may_run, together_with
+from perflint.trace.reached import share_a_program
 from perflint.training import evidence
 from perflint.training.clues import is_followed
 from perflint.training.every import HowOften, left_out_of_calls, never_run
@@ -536,9 +540,8 @@ class _Reader:
             if found := [Callee(method) for method in methods if method is not None]:
                 return found
         reached = CallGraph.of(project).callees(point.function, call, point.full_env)
-        return [
-            target for target in reached if is_followed(target.place, _is_part_of_step(call, point, target, evaluator))
-        ]
+        met = (each for each in reached if each.sure or share_a_program(point.file, each.file))
+        return [each for each in met if is_followed(each.place, _is_part_of_step(call, point, each, evaluator))]
 
     def _inside(self, target: Callee, call: ast.Call, point: Point, evaluator: Evaluator) -> Called:
         arguments, keywords, spread = kinds_given(call, evaluator) if target.bound else ([], {}, [])
@@ -563,17 +566,19 @@ class _Reader:
     def _may_lead_on(self, call: ast.Call, point: Point, evaluator: Evaluator) -> bool:
         """Whether a call of something unknown gets a tensor, or is that of a model: what it does is not known."""
         name, kind = called_name(call.func), evaluator.kind(call.func)
+        if means_scaler(name.rpartition(".")[0]):
+            return False  # ``scaler.scale(loss)`` of Paddle is one product
+        is_imported = self._at.file.names.is_bound(name.partition(".")[0])
+        is_open = kind.tag == UNKNOWN_TAG or kind.type in call_results.PARALLEL
+        if is_open and not is_imported and call in _begin_losses(self._at):
+            return True
         is_other = kind.type or (kind.tag not in (UNKNOWN_TAG, LAYER_TAG) and not kind.guess)
         if not name or is_other or not arguments_of(call):
             return False
         if kind.tag == UNKNOWN_TAG and means_model(name) and name in self._at.scope.parameters:
             return True
-        if means_scaler(name.rpartition(".")[0]):
-            return False  # ``scaler.scale(loss)`` of Paddle is one product
         last = name.rpartition(".")[2]
-        if ((kind.guess and means_loss(last)) or means_layer(last)) and not self._at.file.names.is_bound(
-            name.partition(".")[0]
-        ):
+        if ((kind.guess and means_loss(last)) or means_layer(last)) and not is_imported:
             return is_looked_up(call.func, point.place)
         if kind.tag == LAYER_TAG or dotted(call.func) is None:
             return False
@@ -582,6 +587,28 @@ class _Reader:
             rest and evaluator.kind(ast.Name(first, ast.Load())).is_tensor
         )
         return gives_tensors(call, evaluator) and (own or (first == "self" and self._at.scope.owner is not None))
+
+
+@query
+def _begin_losses(at: Place) -> frozenset[ast.AST]:
+    """The calls whose results backward passes start from: ``net(x)`` in ``loss = net(x)[key]; loss.backward()``."""
+    calls = ((statement, call.func) for statement in at.scope.statements for call in statement.calls)
+    waiting = [
+        (func.value, at.at(at.scope, statement))
+        for statement, func in calls
+        if isinstance(func, ast.Attribute) and func.attr == "backward"
+    ]
+    found = set[ast.AST]()
+    for value, place in waiting:  # grows in the loop
+        for source in sources(value, place, through=Through.NAME | Through.ITEM):
+            node = base_of(source.node)
+            if isinstance(node, ast.Call) and means_scaler(called_name(node.func).rpartition(".")[0]):
+                waiting += [(each, source.place) for each in node.args]
+            elif node is not source.node:
+                waiting.append((node, source.place))
+            else:
+                found.add(node)
+    return frozenset(found)
 
 
 def _is_part_of_step(call: ast.Call, point: Point, target: Callee, evaluator: Evaluator) -> bool:
@@ -780,6 +807,8 @@ def possible(trace: StepTrace) -> list[Summary]:
     waiting = unknown_calls(trace.nodes)
     for unknown in waiting:  # grows in the loop
         for place in may_run(unknown.place, unknown.node):
+            if not share_a_program(unknown.place.file, place.file):
+                continue
             summary = summary_of(place, dict.fromkeys(place.scope.parameters, GUESS))
             if summary is not None and summary not in found and len(found) < _MOST_POSSIBLE:
                 found[summary] = None

@@ -62,7 +62,12 @@ class HowOften:
             waiting.append(link)
         for link in reversed(waiting):
             if found.is_regular or not found.is_rare:  # no further test makes more frequent what is seldom
-                found = self._of_link(link, loop).within(found)
+                inner = self._of_link(link, loop)
+                # In ``if step % 100 == 0: if args.do_eval: ...`` the flag says whether to do it at all, not when.
+                is_flag = found.often is Often.EVERY_N and isinstance(
+                    inner.test, (ast.Name, ast.Attribute, ast.Subscript)
+                )
+                found = found if is_flag and inner.often is Often.ONCE else inner.within(found)
             self._known[link, loop] = found
         return found
 
