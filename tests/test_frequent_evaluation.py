@@ -108,6 +108,23 @@ def test_batches_of_one_sample_take_longer(size: str, level: ImpactLevel) -> Non
     assert _levels(text) == [level]  # 9000 ms / 800 steps = 11 ms
 
 
+@pytest.mark.parametrize(
+    ("length", "level"),
+    [
+        ("len(dev)", ImpactLevel.HIGH),
+        ("len(dev) // size", ImpactLevel.LOW),
+        ("math.ceil(len(dev) / size)", ImpactLevel.LOW),
+        ("steps", ImpactLevel.LOW),
+    ],
+)
+def test_a_loop_over_numbers_may_count_batches(length: str, level: ImpactLevel) -> None:
+    counted = f"    steps = len(dev) // size\n    for i in range({length}):\n        x, y = dev[i]\n"
+    old = "    for x, y in loader:\n"
+    text = _train("if step % 800 == 0:\n    evaluate(model, dev_loader)")
+    assert text.count(old) == 1
+    assert _levels(text.replace("model, loader):", "model, dev, size=8):", 1).replace(old, counted)) == [level]
+
+
 def test_after_each_epoch_only_the_data_of_the_epoch_is_reported() -> None:
     text = EVALUATE.replace("    for step", "    for epoch in range(9):\n      for step")
     body = "      evaluate(model, dev_loader)\n      evaluate(model, {})\n"

@@ -22,10 +22,11 @@ from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.project import Place
 from perflint.paddle.tensor_methods import NUMBER_CONVERSIONS, may_have, may_have_as_container
-from perflint.syntax.bindings import targets_of
-from perflint.syntax.names import dotted
+from perflint.syntax.bindings import bindings_of, targets_of
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, arguments_of
-from perflint.syntax.scopes import Loop, Statement, terminal
+from perflint.syntax.scopes import LOOPS, Loop, Statement, terminal
+from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_metric
 from perflint.trace.events import EventKind, events_at
 from perflint.trace.lengths import passes
@@ -213,7 +214,18 @@ def slowness(found: WholeEvaluation, reached: Periodic) -> int:
         return _ALONE
     over = found.loop.iter
     is_counted = isinstance(over, ast.Call) and terminal(over) in ("range", "trange") and len(over.args) == 1
-    return _ONE_BY_ONE if is_counted else 1
+    return _ONE_BY_ONE if is_counted and not _counts_batches(over, found.at) else 1
+
+
+def _counts_batches(over: ast.expr, at: Place) -> bool:
+    """Whether a loop goes over as many numbers as there are batches: ``range(n // batch_size)``, ``range(ceil(n))``."""
+    bound = (each.node for name in names_in(over) for each in bindings_of(at.scope).get(name, ()))
+    nodes = (node for part in (over, *bound) if not isinstance(part, LOOPS) for node in walk(part))
+    return any(isinstance(getattr(node, "op", None), (ast.FloorDiv, ast.Div)) or _rounds(node) for node in nodes)
+
+
+def _rounds(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and terminal(node) in ("ceil", "floor")
 
 
 def _batch_size(loading: Loading) -> int | None:
