@@ -11,6 +11,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.configuration.settings import Settings
+from perflint.flow.branches import Often
 from perflint.flow.resolving import opened
 from perflint.inputs.input_files import read_inputs
 from perflint.output.step_text import as_json, text
@@ -472,6 +473,14 @@ def test_a_method_of_another_program_is_not_what_a_name_means() -> None:
         files = {"a/train.py": importing + main, "b/train.py": other, "b/meters.py": meter, "b/__init__.py": ""}
         (step,) = (each for each in traces(opened(sources(files))) if each.place.file.path == "a/train.py")
         assert {each.event.point.file.path for each in occurrences(step)} == paths
+
+
+@pytest.mark.parametrize(("steps", "often"), [("1", Often.EACH_STEP), ("20", Often.EVERY_N)])
+def test_an_interval_of_the_settings_holds_beside_a_flag(steps: str, often: Often) -> None:
+    settings = f"class Settings:\n    def __init__(self):\n        self.average = True\n        self.every = {steps}\n"
+    body = "cfg = Settings()\nif cfg.average and step % cfg.every == 0:\n    loss.item()\n"
+    (met,) = (each for each in occurrences(trace(in_loop(body, settings))) if each.event.kind is EventKind.READ)
+    assert met.every.often is often
 
 
 def test_a_model_that_is_passed_in_is_not_known() -> None:

@@ -93,8 +93,8 @@ class HowOften:
         found = often(node.test, value, definitions, counted_by(loop, self._definitions))
         if found.is_rare:
             return EACH_STEP if self._is_of_optimizer(found, link) else found
-        if scope is not None and Branch(loop, scope, link.block, self._definitions).turns_off(node.test, value):
-            numbers = spacing(node.test, self._definitions)
+        if scope is not None and Branch(loop, scope, link.block, definitions).turns_off(node.test, value):
+            numbers = spacing(node.test, definitions)
             return Every(Often.EVERY_N if numbers else Often.ONCE, node.test, numbers)
         # The ``else`` of a test may be for the rare step that is skipped: only the other branch trains.
         is_skipped = branch == "else" and _trains(node.body) and not _trains(node.orelse)
