@@ -566,6 +566,36 @@ def test_how_long_an_evaluation_takes_only_a_run_shows() -> None:
     assert unseen([StepVerdict((edit,), (), (), 0, (), ())]).startswith("How long an evaluation takes, what a sample ")
 
 
+READ_BETWEEN_STEPS = """\
+import cv2
+import paddle
+import paddle.nn.functional as F
+
+
+def images(paths):
+    for path in paths:
+        yield cv2.imread(path)
+
+
+def train(model, paths, optimizer):
+    for image in images(paths):
+        with paddle.amp.auto_cast():
+            loss = model(paddle.to_tensor(image))
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        print(float(loss))
+"""
+
+
+def test_batches_that_a_generator_reads_come_first_in_the_plan() -> None:
+    sentence, first, second, *_ = _said(READ_BETWEEN_STEPS, "PPF101")
+    assert sentence == "Verdict: likely bound by loading: the process that trains reads each batch between the steps."
+    assert first == "  1. load in worker processes, at train.py:12"
+    assert second.startswith("  2. then remove the waits at train.py:14, 18: ")
+    assert _said(READ_BETWEEN_STEPS, "PPF201")[1].startswith("  1. remove the waits at train.py:14, 18: ")
+
+
 def test_what_the_plan_says_by_itself_is_not_advised_again() -> None:
     text = LOADED.format(workers="")
     assert not [line for line in _said(text, "PPF101", "PPF201", "PPF202", "PPF301") if "worth an edit" in line]

@@ -25,6 +25,7 @@ long that it is more than a short step, such as a save, is of a large network, w
 _NOTHING = "nothing here is worth your time, as far as the source shows"
 _BOUND = {
     "loading": "likely bound by loading: a thread of the training process loads the batches",
+    "read": "likely bound by loading: the process that trains reads each batch between the steps",
     "little loading": "a thread of the training process loads the batches, at a cost of at most {most:.0%} of the step",
     "waits": "likely held up by waits, at {places} of each step",
     "few waits": "the waits at {places} of each step cost little, at most {most:.0%} of it",
@@ -48,17 +49,20 @@ _AN_EVALUATION = "how long an evaluation takes, "
 def with_advice(verdict: StepVerdict, findings: Iterable[tuple[Finding, Row]], names: Mapping[str, str]) -> StepVerdict:
     """A verdict whose plan also has what findings of the step advise about other things, each with its row."""
     named = {(names.get(path, path), row) for edit in verdict.edits for path, row in edit.rows}
+    is_told = bool(verdict.possibly) or any(edit.kind == "loading" for edit in verdict.edits)
     groups: dict[tuple[str, str], list[tuple[Finding, Row]]] = defaultdict(list)
     for finding, row in findings:
         event, impact, fix = _event(finding.code), finding.impact, finding.fix
-        if row in named or event.startswith(_SAID) or impact is None or fix is None:
+        is_said = event.startswith(_SAID) and (is_told or event != "batch")
+        if row in named or is_said or impact is None or fix is None:
             continue
         if impact.level > ImpactLevel.LOW and not impact.reason.startswith(events()["wait"].what):
             groups[finding.code, fix.message].append((finding, row))
     advised = [_advice(code, title, found) for (code, title), found in groups.items()]
     advised.sort(key=lambda edit: -edit.most if edit.most else -1.0)
     often, inside, others = ([edit for edit in advised if edit.kind == kind][:_MOST_ADVISED] for kind in ADVISED)
-    first = [edit for edit in verdict.plan if edit.is_large and edit.kind != "kernels"]
+    first = [edit for edit in advised if edit.kind == "loading"]
+    first += [edit for edit in verdict.plan if edit.is_large and edit.kind != "kernels"]
     last = [edit for edit in verdict.plan if edit not in first]
     plan = [*often, *inside, *first, *others, *last] if often else [*first, *others, *last, *inside]
     return replace(verdict, plan=tuple(plan))
@@ -75,7 +79,8 @@ def _advice(code: str, title: str, found: list[tuple[Finding, Row]]) -> StepEdit
     impacts = [finding.impact for finding, _ in found if finding.impact is not None]
     cost, event = max(impact.milliseconds for impact in impacts), events()[_event(code)]
     kind = ADVISED[0 if event.name == "evaluation" and cost else 1 if shipped()[code].phase == ("evaluate",) else 2]
-    cost = 0.0 if kind == ADVISED[1] else cost
+    kind = "loading" if event.name == "batch" else kind
+    cost = 0.0 if kind in ("loading", ADVISED[1]) else cost
     most = cost / ((_STEP_MS if event.milliseconds >= _LONG_MS else _SHORT_MS) + cost)
     reason = impacts[0].reason if kind == ADVISED[0] else event.what
     rows = tuple(dict.fromkeys(row for _, row in found))
@@ -149,12 +154,12 @@ def _sentence(verdict: StepVerdict, names: Mapping[str, str]) -> str:
     said, kind = "" if advised else _NOTHING, ""
     if first is not None:
         few = {"waits": "repeated waits" if first.repeated else "few waits", "loading": "little loading"}
-        kind = first.kind if first.is_large else few.get(first.kind, first.kind)
+        kind = "read" if first.title else first.kind if first.is_large else few.get(first.kind, first.kind)
         loops = f"the loops around {len(first.repeated)} of them have {PASSES} passes, and more if more"
         said = _BOUND[kind].format(places=counted(verdict.waits, "place"), most=first.most, loops=loops)
         is_float32 = first.kind != "kernels" and any(edit.kind == "kernels" for edit in plan)
         said += "; it trains in float32" if is_float32 else ""
-    if verdict.launched and kind not in ("loading", "waits"):
+    if verdict.launched and kind not in ("loading", "read", "waits"):
         loop = f", most of them in the loop at {_places([verdict.loop], names)}" if verdict.loop is not None else ""
         launches = _BOUND["launches"].format(launched=verdict.launched // 100 * 100, loop=loop)
         said = f"{launches}; {said}" if said else launches
@@ -194,7 +199,9 @@ def _condition(possibly: Possibly, names: Mapping[str, str]) -> dict[str, Any] |
 
 def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
     rest = [row for row in edit.rows if row not in edit.repeated]
-    kind = "switched" if edit.switch else "repeated" if edit.repeated and rest else edit.kind
+    kind = (
+        "others" if edit.title else "switched" if edit.switch else "repeated" if edit.repeated and rest else edit.kind
+    )
     often, rows = _places(edit.repeated or edit.rows, names), _places(rest or edit.rows, names)
     return _DO[kind].format(rows=rows, switch=edit.switch, title=edit.title, often=often)
 
