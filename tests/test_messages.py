@@ -100,6 +100,15 @@ def test_another_file_is_named_by_its_path() -> None:
     assert in_train.related == (Related("train.py", 8, "the step loop"),)
 
 
+def test_a_read_that_the_host_needs_is_told_once_where_it_is() -> None:
+    """Its wait stays, so there is nothing to change at the call."""
+    text = in_step("note(loss)").replace("import numpy", "from log import note\nimport numpy")
+    for body, paths in (("value.item()", ["log.py", "train.py"]), ("assert value.item() < 9", ["log.py"])):
+        assert [
+            each.path for each in check({"train.py": text, "log.py": f"def note(value):\n    {body}\n"}, "PPF201")
+        ] == paths
+
+
 def test_what_goes_on_from_step_to_step_is_not_to_be_called_more_seldom() -> None:
     """The averages of the weights would come out otherwise."""
     text = in_step("ema.update()").replace("import numpy", "from ema import Average\nimport numpy")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perflint.catalogue import shipped
 from perflint.facts.programs import is_for_paddle_1
-from perflint.facts.waits import is_in_host_memory
+from perflint.facts.waits import is_in_host_memory, needed_for
 from perflint.findings import HOST_READ, Confidence, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -23,7 +23,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import terminal
 from perflint.training.step_loops import is_of_tensors
-from perflint.training.steps import Point, Read, reads_of
+from perflint.training.steps import Point, Read, points_of, reads_of
 
 RULE = shipped()["PPF201"]
 _CALL_LESS = "call it every n steps"
@@ -79,8 +79,15 @@ def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
     lines, reading = point.file.source.lines, reads_of(point.file)
     for call in point.statement.calls if reading else ():
         read = reading.get(lines.span(call)[0])
-        if read is not None:
+        if read is not None and not _is_needed(read):
             yield call, read
+
+
+def _is_needed(read: Read) -> bool:
+    """Whether the host needs what a helper reads: then the wait stays, and no edit of the call removes it."""
+    own = (item for _, item, call in read.file.calls_named(terminal(read.call)) if call is read.call)
+    points = (points_of(read.file).get(item.node) for item in own)
+    return any(point is not None and needed_for(point, read.call, forward=False) for point in points)
 
 
 @rule(RULE.code, at=At.STEP, find_at=_helpers, claims=False)
