@@ -483,6 +483,20 @@ def test_an_interval_of_the_settings_holds_beside_a_flag(steps: str, often: Ofte
     assert met.every.often is often
 
 
+@pytest.mark.parametrize(
+    ("call", "is_part"),
+    [
+        ("evaluate_error(loss * 2, loss.detach())", True),
+        ("evaluate_error(gt=loss * 2, pred=loss.detach())", True),
+        ("evaluate_error(gt=model, pred=loader)", False),
+    ],
+)
+def test_metrics_of_the_results_of_a_step_are_part_of_it(call: str, is_part: bool) -> None:
+    helper = "\n\ndef evaluate_error(gt, pred):\n    return float(paddle.mean(gt - pred))\n"
+    kinds = [each.event.kind for each in occurrences(trace(in_loop(call, helper)))]
+    assert (EventKind.READ in kinds) is is_part
+
+
 def test_a_model_that_is_passed_in_is_not_known() -> None:
     step = trace(in_loop("pass"))
     assert [node.why for node in unknown_calls(step.nodes)] == ["what `model` runs is not known"]
