@@ -100,18 +100,26 @@ def test_ten_thousand_deep(opening: str) -> None:
     assert found in ([("deep.py", "PPF001"), ("good.py", "PPF101")], [("good.py", "PPF101")])
 
 
-@pytest.mark.parametrize("count", [200, 800, 2_000, 20_000])
+CHAINS = [
+    ("1", "+1"),
+    ("'a'", " + loss"),
+    ("loss", " and step"),
+    ("a", ".b"),
+    ("a", ".b()"),
+    ("a", "[0]"),
+    ("loss", ".any()"),
+    ("step % 2", " == 1"),
+]
+LONG = ((".b()", 800), (".any()", 800))
+"""Half a minute each: they are evaluated again for each call in them."""
+
+
 @pytest.mark.parametrize(
-    "pieces",
+    ("pieces", "count"),
     [
-        ("1", "+1"),
-        ("'a'", " + loss"),
-        ("loss", " and step"),
-        ("a", ".b"),
-        ("a", ".b()"),
-        ("a", "[0]"),
-        ("loss", ".any()"),
-        ("step % 2", " == 1"),
+        pytest.param(pieces, count, marks=[pytest.mark.slow] if (pieces[1], count) in LONG else [])
+        for pieces in CHAINS
+        for count in (200, 800, 2_000, 20_000)
     ],
 )
 def test_long_chains(pieces: tuple[str, str], count: int) -> None:
