@@ -178,6 +178,17 @@ def test_a_long_report_names_the_steps_that_gain_least() -> None:
     assert "  f29.py:1: PPF201 at 5" in lines
 
 
+def test_a_step_that_shares_its_findings_is_named_with_what_is_said_of_it() -> None:
+    told, other, fine = StepPlace("a.py", 2), StepPlace("b.py", 7), StepPlace("c.py", 9)
+    nothing = StepReport(fine, ("c.py",), StepVerdict((), (), (), 0, (), ()))
+    lines = _text(
+        [_finding("loss.py", 3, told)], [_report(told, 0.5, ["a.py"]), _report(other, 0.3, ["x.py"]), nothing]
+    )
+    at = lines.index("Without findings of their own: 1 step")
+    assert lines[at + 1].startswith("  b.py:7, started by x.py: likely held up by waits")
+    assert not any("c.py" in line for line in lines)
+
+
 def test_a_long_report_names_the_functions_that_a_configuration_chooses() -> None:
     head, loss = StepPlace("head.py", 0, "Head.forward"), StepPlace("loss.py", 0, "Loss.forward")
     findings = [_finding("head.py", row, head, 9.0) for row in range(1, 18)]

@@ -99,6 +99,8 @@ def render_steps(
         if is_short and title == _NO_LOOP:
             functions = gathered((finding.step or StepPlace("", 0), finding) for finding in findings[_MOST_FINDINGS:])
             yield from _by_name(report, "more function", [*functions.items()]) if functions else ()
+    others = [each for place, each in said.items() if place not in known]
+    yield from _without_findings(report, sorted(others, key=lambda each: (-each.verdict.gain, each.place.text)))
     if unknown := unseen(said[place].verdict for place in shown if place in said):
         yield _wrapped(report, unknown)
     if is_short:
@@ -139,10 +141,7 @@ def _heading(
     report: Report, place: StepPlace, said: StepReport | None, findings: list[Finding], copies: list[StepPlace]
 ) -> Iterator[str]:
     """Which step it is, what starts it, and what to do about it."""
-    programs = [path for path in said.programs if path != place.path] if said is not None else []
-    started = f", started by {listed(programs, _MOST_PROGRAMS)}" if programs else ""
-    if said is not None and not programs:
-        started = ", a script" if said.programs else ", started by code that is not here"
+    started = _started(said) if said is not None else ""
     count = counted(len(findings), "finding")
     yield report.palette.bold(visible_line(f"{place.text}{started}: {count}")) + "\n"
     for line in verdict_lines(said.verdict, report.names) if said is not None else ():
@@ -150,6 +149,27 @@ def _heading(
     if copies:
         yield _wrapped(report, visible_line(f"  The same in {listed([copy.text for copy in copies], _MOST_FILES)}"))
     yield "\n"
+
+
+def _without_findings(report: Report, steps: list[StepReport]) -> Iterator[str]:
+    """What to say of the steps that share the findings of others, such as those in a loss that several trainers use."""
+    if not steps:
+        return
+    yield f"Without findings of their own: {counted(len(steps), 'step')}\n"
+    for each in steps[:_MOST_STEPS]:
+        sentence = next(verdict_lines(each.verdict, report.names)).removeprefix("Verdict: ")
+        yield _wrapped(report, visible_line(f"  {each.place.text}{_started(each)}: {sentence}"))
+    if len(steps) > _MOST_STEPS:
+        yield f"  and {len(steps) - _MOST_STEPS} more: perflint step\n"
+    yield "\n"
+
+
+def _started(said: StepReport) -> str:
+    """What starts a step: ``, started by train.py``."""
+    programs = [path for path in said.programs if path != said.place.path]
+    if programs:
+        return f", started by {listed(programs, _MOST_PROGRAMS)}"
+    return ", a script" if said.programs else ", started by code that is not here"
 
 
 def _wrapped(report: Report, line: str) -> str:

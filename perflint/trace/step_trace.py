@@ -654,7 +654,13 @@ def _compares_results(call: ast.Call, target: Callee, evaluator: Evaluator) -> b
     other data, and so does a method of the model.
     """
     name, owner = target.scope.name, target.scope.owner
-    if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(arguments_of(call)) < _RESULTS:
+    if (
+        not target.sure
+        or not evaluates(name)
+        or "epoch" in name
+        or is_trial(name)
+        or len(arguments_of(call)) < _RESULTS
+    ):
         return False
     modules = Modules.of(target.file.project)
     if owner is not None and modules.kind_of_instance(target.file, owner).tag == LAYER_TAG:
