@@ -588,6 +588,10 @@ def train(model, paths, optimizer):
 """
 
 
+def test_calls_that_could_not_be_followed_are_named() -> None:
+    assert "  Not known: what 1 call that could not be followed may wait for, at train.py:14" in _said(READ_BETWEEN_STEPS)
+
+
 def test_batches_that_a_generator_reads_come_first_in_the_plan() -> None:
     sentence, first, second, *_ = _said(READ_BETWEEN_STEPS, "PPF101")
     assert sentence == "Verdict: likely bound by loading: the process that trains reads each batch between the steps."

@@ -120,7 +120,8 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         kept = f"stays as {_places([test.set_by], names)} sets it" if test.set_by is not None else "keeps its default"
         yield f"  Assumes: `{short(test.test)}` at {_places([test.at], names)} {kept}"
     if verdict.unknown:
-        yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
+        calls = counted(len(verdict.unknown), "call")
+        yield f"  Not known: what {calls} that could not be followed may wait for, at {_places(verdict.unknown, names)}"
 
 
 def unseen(verdicts: Iterable[StepVerdict]) -> str:
