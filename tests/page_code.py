@@ -120,6 +120,7 @@ def names(code: str) -> dict[str, Any]:
         "error": paddle.zeros([2]), "tolerance": 1.0, "dtype": "float64", "total": 0.0, "losses": [],
         "bad": paddle.zeros([], "int64"), "found_inf": paddle.to_tensor(False),
         "drop_prob": 0.1, "keep_prob": 0.9, "beta1": 0.9, "average": paddle.ones([3]),
+        "scheduler": paddle.optimizer.lr.StepDecay(0.1, 2),
         "optimizer": optimizer, "scaler": paddle.amp.GradScaler(), "layer": model, "state_dict": model.state_dict,
         "p": model.weight, "c": 0.1, "ParamAttr": paddle.ParamAttr, "path": io.BytesIO(),
         "cross_entropy": nn.functional.cross_entropy, "softmax": nn.functional.softmax,

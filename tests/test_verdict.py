@@ -589,7 +589,9 @@ def train(model, paths, optimizer):
 
 
 def test_calls_that_could_not_be_followed_are_named() -> None:
-    assert "  Not known: what 1 call that could not be followed may wait for, at train.py:14" in _said(READ_BETWEEN_STEPS)
+    assert "  Not known: what 1 call that could not be followed may wait for, at train.py:14" in _said(
+        READ_BETWEEN_STEPS
+    )
 
 
 def test_batches_that_a_generator_reads_come_first_in_the_plan() -> None:

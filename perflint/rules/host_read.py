@@ -85,7 +85,7 @@ def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
 
 def _is_needed(read: Read) -> bool:
     """Whether the host needs what a helper reads: then the wait stays, and no edit of the call removes it."""
-    own = (item for _, item, call in read.file.calls_named(terminal(read.call)) if call is read.call)
+    own = (item for _, item, call in read.file.calls_named(terminal(read.call) or "") if call is read.call)
     points = (points_of(read.file).get(item.node) for item in own)
     return any(point is not None and needed_for(point, read.call, forward=False) for point in points)
 

@@ -1,0 +1,81 @@
+"""PPF510: a learning rate schedule with a boundary for each step, which it searches at each step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from perflint.catalogue import shipped
+from perflint.findings import Related
+from perflint.lint.context import Context
+from perflint.lint.registry import At, named, rule
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of
+from perflint.syntax.scopes import Scope, terminal
+
+RULE = shipped()["PPF510"]
+_SCHEDULE = "paddle.optimizer.lr.PiecewiseDecay"
+_COUNTS = ("range", "arange", "trange")
+
+
+@rule(RULE.code, at=At.ANYWHERE, names=named(_SCHEDULE, code=RULE.code))
+def searched_schedule(call: ast.Call, context: Context) -> None:
+    """Report ``PiecewiseDecay(boundaries, values)`` after ``for i in range(steps): boundaries.append(i)``."""
+    if context.callee(call) != _SCHEDULE:
+        return
+    given = argument_of(call, "boundaries", 0)
+    filled = [each.lineno for each in _of_all_steps(given, context.place.scope)] if given is not None else []
+    if rows := [row for row in filled if row <= call.lineno]:
+        context.report(RULE.words(), related=(Related(context.file.path, max(rows), "a boundary for each step"),))
+
+
+def _of_all_steps(boundaries: ast.expr, scope: Scope) -> Iterator[ast.expr]:
+    """The numbers of all steps, where they become boundaries: ``list(range(n))``, or a loop that appends each of them.
+
+    ``range(4)`` has four, and ``epoch * steps`` for each epoch is one boundary an epoch.
+    """
+    name = dotted(boundaries)
+    for statement in scope.statements:
+        node = statement.node
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and name in map(dotted, _targets(node)) and node.value:
+            yield from _counted(node.value)
+        loops = [link.node for link in statement.around if isinstance(link.node, ast.For) and link.branch == "body"]
+        for call in statement.calls:
+            is_kept = name is not None and dotted(call.func) == f"{name}.append" and len(call.args) == 1
+            yield from (call for loop in loops if is_kept and _is_step(call.args[0], loop))
+    yield from _counted(boundaries)
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _counted(value: ast.expr) -> Iterator[ast.expr]:
+    """``list(range(steps))``, ``[*range(steps)]``, ``[i + 1 for i in range(steps)]``."""
+    if isinstance(value, (ast.ListComp, ast.GeneratorExp)) and len(value.generators) == 1:
+        if _is_step(value.elt, value.generators[0]):
+            yield value
+    elif isinstance(value, ast.Call) and terminal(value) in ("list", "tuple", "sorted") and value.args:
+        yield from _counted(value.args[0])
+    elif isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Starred):
+        yield from _counted(value.elts[0].value)
+    elif _is_long(value):
+        yield value
+
+
+def _is_step(item: ast.expr, loop: ast.For | ast.comprehension) -> bool:
+    """Whether an item of a loop over many numbers is the number itself, or the one before or after it."""
+    if isinstance(item, ast.BinOp) and isinstance(item.op, (ast.Add, ast.Sub)):
+        item = item.left
+    return isinstance(item, ast.Name) and dotted(loop.target) == item.id and _is_long(loop.iter)
+
+
+def _is_long(numbers: ast.expr) -> bool:
+    """Whether a ``range`` has no literal length, nor steps of more than one."""
+    is_range = isinstance(numbers, ast.Call) and terminal(numbers) in _COUNTS
+    return (
+        is_range
+        and isinstance(numbers, ast.Call)
+        and len(numbers.args) < 3
+        and not isinstance(numbers.args[-1], ast.Constant)
+    )
