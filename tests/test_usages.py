@@ -78,6 +78,10 @@ def advice(body: str) -> str:
         ("a = loss.numpy()\nb = np.exp(a)", "compute it on the device, with Paddle's functions (line 13)."),
         ("args.note(loss.item())", "pass `.detach()` of the tensor, if `args.note` accepts one."),
         (
+            "from scipy.optimize import linear_sum_assignment\nfor part in y:\n    linear_sum_assignment(part.numpy())",
+            "copy what all calls of `linear_sum_assignment` need at once, before them.",
+        ),
+        (
             "value = loss.numpy()\nprint(value.shape)",
             "keep it on the device, and read it only where a number is needed.",
         ),

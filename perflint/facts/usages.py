@@ -191,7 +191,7 @@ _TO_TENSOR = frozenset({"to_tensor", "to_variable"})
 _ASK_WHICH = (ast.In, ast.NotIn, ast.Is, ast.IsNot)
 FORMS = frozenset({"shape", "ndim", "dtype"})
 _KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
-_ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
+_ARRAYS = ("numpy.", "math.")
 _TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
 """The use of a text, by the use that a number would have."""
 

@@ -146,6 +146,8 @@ _METRIC = frozenset(
 )
 """What happens to predictions for the sake of a metric."""
 
+_OF_ARRAYS = ("scipy.", "sklearn.", "skimage.", "cv2.")
+"""Libraries that work on arrays of the host only."""
 _TEXT_WAIT = "text wait"
 _SAME_VALUES = frozenset(
     {
@@ -190,6 +192,9 @@ def advice(call: ast.Call, context: Context) -> Advice:
     is_passed = not is_forward and {aim.usage for aim in aims} == {Usage.CALL}
     if is_passed and _is_of_the_batch(call, aims[0], context):
         return _advice_of(READ.words("batch", taker=aims[0].taker))
+    takers = {context.file.names.resolve(aim.taker) if aim.usage is Usage.CALL else "" for aim in aims}
+    if takers and all(taker.startswith(_OF_ARRAYS) for taker in takers):
+        return _advice_of(READ.words("arrays", taker=aims[0].taker))
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
     if not is_forward and is_kept and reads_predictions(call, context.here.function):
         said = _advice_of(READ.words("predictions", interval=str(context.settings.log_interval)))
