@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.catalogue import shipped
-from perflint.facts.dataset_samples import wrapped
-from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
+from perflint.facts.dataset_samples import Work, makes_tensor, wrapped
+from perflint.facts.loaders import LOADER, LoaderReading, Worth, loads_from_memory, reading, training_places
+from perflint.facts.programs import has_no_gpu
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
@@ -33,7 +34,8 @@ _MOST_OTHERS = 8
 
 @dataclass(frozen=True)
 class SampleCopy:
-    """A call that creates a tensor of each sample, or the part of a tensor that the collating function writes for each.
+    """A call that creates a tensor of each sample, an item of a tensor that is taken for each, or the part of a tensor
+    that the collating function writes for each.
 
     ``reader``: where the training draws from the loader, by path and row, ``""`` and 0 if unknown. ``collated``: the
     collating function does it, for one sample after the other. ``in_workers``: worker processes do it, on the CPU.
@@ -100,6 +102,11 @@ def _training(call: ast.Call, at: Place) -> LoaderReading | None:
     """What trains on the batches of a loader, on a GPU; None if nothing is known to."""
     assert at.statement is not None
     read = reading(at.function, at.statement, call)
+    if read.worth is Worth.NOTHING and loads_from_memory(at.function, call):
+        trains = next(training_places(at.function, at.statement, call), None)
+        if trains is not None and trains.statement is not None:
+            where = trains.file.path, trains.file.row(trains.statement.node)
+            read = LoaderReading(Worth.TRAINS, Work.NONE, *where, has_no_gpu(at.file))
     return None if read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy else read
 
 
@@ -109,11 +116,30 @@ def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
     for each in calls_of_dataset(asked(dataset, at)) if dataset is not None else ():
         if _copies(each):
             yield each, False
+    yield from ((each, False) for each in _items(asked(dataset, at))) if dataset is not None else ()
     for each in calls_of_function(asked(collate, at)) if collate is not None else ():
         if _copies(each) and _is_for_each(each.node, each.place.file):
             yield each, True
         elif _FILLED.match(each.qualified):
             yield from ((each.part(part), True) for part in _parts_written(each))
+
+
+def _items(dataset: ValueSource) -> Iterator[ValueSource]:
+    """The items of tensors that a dataset takes for a sample: ``self.features[index]``."""
+    for source in dataset.sources():
+        for inner in wrapped(source):
+            yield from _items(inner)
+        inside = source.method("__getitem__")
+        for here in map(inside.at, inside.place.scope.statements) if inside is not None else ():
+            for item in walk(here.place.statement.node) if here.place.statement is not None else ():
+                if isinstance(item, ast.Subscript) and (dotted(item.value) or "").startswith("self."):
+                    held = [*here.part(item.value).sources()]
+                    if held and all(map(_makes_tensor, held)):
+                        yield here.part(item)
+
+
+def _makes_tensor(source: ValueSource) -> bool:
+    return isinstance(source.node, ast.Call) and makes_tensor(source.node, source.qualified)
 
 
 def _copies(source: ValueSource) -> bool:
