@@ -95,6 +95,7 @@ def test_all_of_the_data_in_each_process(start: str) -> None:
         {"loader": "DataLoader(rows, batch_size=512, shuffle=True)"},
         {"loader": "DataLoader(Clicks(rows), batch_sampler=rows.sampler)"},
         {"loader": f"rows.loader if world_size > 1 else {LOADER}"},
+        {"loader": f"rows.loader(DistributedBatchSampler) if rows.several else {LOADER}"},
     ],
 )
 def test_one_process_or_a_part_for_each(changed: dict[str, str]) -> None:

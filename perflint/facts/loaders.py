@@ -54,6 +54,15 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
+def loader_calls(project: Project) -> Iterator[Located]:
+    """The calls of Paddle's loader in code that trains, each with its place."""
+    for file in project.mentions.of("DataLoader"):
+        if not (file.is_quiet or file.is_foreign or file.is_offline):
+            for scope, statement, call in file.calls_named("DataLoader"):
+                if file.names.qualified(call.func) == LOADER:
+                    yield Located(call, Place(file, scope).before(statement))
+
+
 def purpose(calls: tuple[Located, ...]) -> Purpose:
     """What a loader is for, judging by names, loops and callers.
 

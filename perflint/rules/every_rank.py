@@ -306,10 +306,10 @@ def every_rank(project: Project) -> Mapping[str, Mapping[ast.Call, EveryRank]]:
 @query
 def path_of_ranks(project: Project, at: Place, call: ast.Call) -> RankPath | None:
     """How every rank of a distributed program gets to a call; None if it does not, or if a program has only one."""
-    statement, ranks = at.statement, Ranks.of(project)
-    if statement is None or ranks.guarded(statement, call, at) or not _Finder.of(project).is_distributed():
+    statement, finder = at.statement, _Finder.of(project)
+    if statement is None or not finder.is_distributed() or Ranks.of(project).guarded(statement, call, at):
         return None
-    path = _Finder.of(project).path(at.function, statement)
+    path = finder.path(at.function, statement)
     return None if path is None or contradict(facts(statement.place), path.facts) else path
 
 

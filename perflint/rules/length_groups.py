@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import Follower
-from perflint.facts.loaders import LOADER, Worth, reading
+from perflint.facts.loaders import Worth, loader_calls, reading
 from perflint.findings import Related
 from perflint.flow.sources import Through, asked
 from perflint.index.hierarchy import Hierarchy
@@ -159,15 +159,11 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
     That is a sampler. For a loader that shuffles by itself it is what pads: other rules are about the loader.
     """
     made: list[tuple[Scope, ast.Call, RandomLengths]] = []
-    for file in project.mentions.of("DataLoader"):
-        if file.is_quiet or file.is_foreign or file.is_offline:
-            continue
-        for scope, statement, call in file.calls_named("DataLoader"):
-            at = Place(file, scope, statement)
-            drawing = _drawing(call, at)
-            padding = _padding(call, at, any(_shuffles(*each) for each in drawing)) if drawing else None
-            if padding is not None and _trains(call, Place(file, scope), statement):
-                made.append((scope, call, RandomLengths(padding, drawing[0], tuple(drawing[1:]))))
+    for call, at in loader_calls(project):
+        drawing = _drawing(call, at)
+        padding = _padding(call, at, any(_shuffles(*each) for each in drawing)) if drawing else None
+        if padding is not None and at.statement is not None and _trains(call, at.function, at.statement):
+            made.append((at.scope, call, RandomLengths(padding, drawing[0], tuple(drawing[1:]))))
     with_sampler = {scope for scope, call, lengths in made if lengths.sampler.call is not call}
     found: dict[str, dict[ast.AST, RandomLengths]] = {}
     for scope, call, lengths in made:
@@ -183,7 +179,7 @@ def _drawing(call: ast.Call, at: Place) -> list[Located]:
 
     A sampler that does not shuffle takes the samples in the order of their file, whose lengths are mixed as well.
     """
-    if at.file.names.qualified(call.func) != LOADER or argument_of(call, "collate_fn", 8) is None:
+    if argument_of(call, "collate_fn", 8) is None:
         return []
     sampler = argument_of(call, "batch_sampler", 4)
     if sampler is None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from perflint.catalogue import shipped
-from perflint.facts.loaders import LOADER, Worth, reading
+from perflint.facts.loaders import Worth, loader_calls, reading
 from perflint.findings import Confidence, Related
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
@@ -24,8 +24,14 @@ from perflint.syntax.vocabulary import counts_processes, means_rank
 
 RULE = shipped()["PPF803"]
 _DATASETS = re.compile(r"paddle\.(?:vision|text|audio)\.datasets\.(?:\w+\.)?\w+$")
-_SHARED_OUT = re.compile(r"(?i)shard|ProcessMesh|auto_?parallel|hybrid|model_parallel|\bmp_degree|\bpp_degree")
-"""What shares the data out in another way, or makes processes that have to see the same data."""
+_SHARED_OUT = re.compile(
+    r"(?i)shard|ProcessMesh|auto_?parallel|hybrid|(?:model|meta|tensor|pipeline)_parallel|\b[mp]p_degree"
+    r"|DistributedBatchSampler|num_replicas"
+)
+"""What shares the data out in another way, or makes processes that have to see the same data.
+
+Where a file names Paddle's sampler, its other loaders are for one process.
+"""
 _OF_BATCHES = ("batch_size", "shuffle", "drop_last")
 """The parameters that a loader and a sampler have in common."""
 
@@ -34,17 +40,14 @@ _OF_BATCHES = ("batch_size", "shuffle", "drop_last")
 def whole_data(project: Project) -> Mapping[str, Mapping[ast.Call, RankPath]]:
     """The training loaders that give all of the data to each process of a distributed program, by path."""
     found: dict[str, dict[ast.Call, RankPath]] = {}
-    for file in project.mentions.of("DataLoader"):
-        if file.is_quiet or file.is_foreign or file.is_offline or file.matches(_SHARED_OUT):
+    for call, at in loader_calls(project):
+        if at.statement is None or not _batches_by_itself(call) or at.file.matches(_SHARED_OUT):
             continue
-        for scope, statement, call in file.calls_named("DataLoader"):
-            at = Place(file, scope).before(statement)
-            if file.names.qualified(call.func) != LOADER or not _batches_by_itself(call) or not _is_whole(call, at):
-                continue
-            path = path_of_ranks(project, at, call)
-            is_sure = path is not None and path.confidence is Confidence.HIGH
-            if path is not None and is_sure and reading(at.function, statement, call).worth is Worth.TRAINS:
-                found.setdefault(file.path, {})[call] = path
+        path = path_of_ranks(project, at, call)
+        if path is None or path.confidence is not Confidence.HIGH or not _is_whole(call, at):
+            continue
+        if reading(at.function, at.statement, call).worth is Worth.TRAINS:
+            found.setdefault(at.file.path, {})[call] = path
     return found
 
 

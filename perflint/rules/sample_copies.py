@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import Work, makes_tensor, wrapped
-from perflint.facts.loaders import LOADER, LoaderReading, Worth, loads_from_memory, reading, training_places
+from perflint.facts.loaders import LoaderReading, Worth, loader_calls, loads_from_memory, reading, training_places
 from perflint.facts.programs import has_no_gpu
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.project import FileIndex, Located, Place, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -56,7 +56,7 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy
     For a loader with workers it is the first of all.
     """
     found: dict[str, dict[ast.expr, SampleCopy]] = {}
-    for call, at in _loaders(project):
+    for call, at in loader_calls(project):
         made = [*_made(call, at)]
         read = _training(call, at) if made else None
         if read is None:
@@ -78,7 +78,7 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy
 def read_in_process(project: Project) -> frozenset[Class]:
     """The classes of the datasets that a training reads in its own process."""
     found: set[Class] = set()
-    for call, at in _loaders(project):
+    for call, at in loader_calls(project):
         dataset = argument_of(call, "dataset", 0)
         if dataset is not None and 0 in workers_of(call, at) and _training(call, at) is not None:
             for source in asked(dataset, at).sources():
@@ -87,15 +87,6 @@ def read_in_process(project: Project) -> frozenset[Class]:
                 lineage = Hierarchy.of(project).lineage
                 found.update(owner for one in made if one is not None for _, owner in lineage(one.file, one.owner))
     return frozenset(found)
-
-
-def _loaders(project: Project) -> Iterator[Located]:
-    """The calls that make a loader, each with its place."""
-    for file in project.mentions.of("DataLoader"):
-        if not (file.is_quiet or file.is_foreign or file.is_offline):
-            for scope, statement, call in file.calls_named("DataLoader"):
-                if file.names.qualified(call.func) == LOADER:
-                    yield Located(call, Place(file, scope).before(statement))
 
 
 def _training(call: ast.Call, at: Place) -> LoaderReading | None:
