@@ -144,6 +144,7 @@ def test_only_samplers_of_paddle_mix_lengths(sampler: str, found: bool) -> None:
 @pytest.mark.parametrize(
     ("before", "shuffle", "found"),
     [
+        ("data = list(data)", False, True),
         ("data.shuffle()", False, True),
         ("data = sorted(data, key=len)", False, False),
         ("data.sort(key=len)", False, False),

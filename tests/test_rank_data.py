@@ -85,6 +85,11 @@ def test_all_of_the_data_in_each_process(start: str) -> None:
     assert "make(rows, args.gpus)" in where[1]
 
 
+def test_samples_that_are_tensors_in_memory() -> None:
+    loader = "DataLoader(Clicks(paddle.to_tensor(rows)), batch_size=512, shuffle=True)"
+    assert len(check(PROGRAM.format(start=START, loader=loader), "PPF803")) == 1
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -281,6 +281,21 @@ def reading(
     return LoaderReading(worth, work, path, line, has_no_gpu(at.file), work is not Work.SOME and is_toy(at.file))
 
 
+def training_on(call: ast.Call, at: Place) -> LoaderReading | None:
+    """What trains on the batches of a loader, also where its samples are in memory; None if nothing is known to.
+
+    In memory it does not count whether the program trains much: there is no work for workers, but maybe for others.
+    """
+    assert at.statement is not None
+    read = reading(at.function, at.statement, call)
+    if read.worth is Worth.NOTHING and loads_from_memory(at.function, call):
+        trains = next(training_places(at.function, at.statement, call), None)
+        if trains is not None and trains.statement is not None:
+            where = trains.file.path, trains.file.row(trains.statement.node)
+            return LoaderReading(Worth.TRAINS, Work.NONE, *where, has_no_gpu(at.file))
+    return read if read.worth is Worth.TRAINS else None
+
+
 def feeds_training(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether a training loop is known to draw from the loader that a call creates, whatever its samples are."""
     return any(use.kind is BatchUse.TRAINS for use in _drawing(at, statement, call))

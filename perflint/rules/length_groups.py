@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import Follower
-from perflint.facts.loaders import Worth, loader_calls, reading
+from perflint.facts.loaders import loader_calls, training_on
+from perflint.facts.programs import is_toy
 from perflint.findings import Related
 from perflint.flow.sources import Through, asked
 from perflint.index.hierarchy import Hierarchy
@@ -21,7 +22,7 @@ from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import string_of, walk
 from perflint.training.every import whole_number
 
@@ -162,7 +163,7 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
     for call, at in loader_calls(project):
         drawing = _drawing(call, at)
         padding = _padding(call, at, any(_shuffles(*each) for each in drawing)) if drawing else None
-        if padding is not None and at.statement is not None and _trains(call, at.function, at.statement):
+        if padding is not None and _trains(call, at):
             made.append((at.scope, call, RandomLengths(padding, drawing[0], tuple(drawing[1:]))))
     with_sampler = {scope for scope, call, lengths in made if lengths.sampler.call is not call}
     found: dict[str, dict[ast.AST, RandomLengths]] = {}
@@ -241,9 +242,9 @@ def _padding(call: ast.Call, at: Place, shuffled: bool) -> Padding | None:
     return min(near, key=lambda each: each.file.row(each.node))
 
 
-def _trains(call: ast.Call, at: Place, statement: Statement) -> bool:
-    read = reading(at, statement, call)
-    return read.worth is Worth.TRAINS and not (read.on_cpu or read.for_toy)
+def _trains(call: ast.Call, at: Place) -> bool:
+    read = training_on(call, at)
+    return read is not None and not (read.on_cpu or is_toy(at.file))
 
 
 # PPF115: the sampler, or the loader that shuffles.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from perflint.catalogue import shipped
-from perflint.facts.loaders import Worth, loader_calls, reading
+from perflint.facts.loaders import loader_calls, training_on
 from perflint.findings import Confidence, Related
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
@@ -41,12 +41,12 @@ def whole_data(project: Project) -> Mapping[str, Mapping[ast.Call, RankPath]]:
     """The training loaders that give all of the data to each process of a distributed program, by path."""
     found: dict[str, dict[ast.Call, RankPath]] = {}
     for call, at in loader_calls(project):
-        if at.statement is None or not _batches_by_itself(call) or at.file.matches(_SHARED_OUT):
+        if not _batches_by_itself(call) or at.file.matches(_SHARED_OUT):
             continue
         path = path_of_ranks(project, at, call)
         if path is None or path.confidence is not Confidence.HIGH or not _is_whole(call, at):
             continue
-        if reading(at.function, at.statement, call).worth is Worth.TRAINS:
+        if training_on(call, at) is not None:
             found.setdefault(at.file.path, {})[call] = path
     return found
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.catalogue import shipped
-from perflint.facts.dataset_samples import Work, makes_tensor, wrapped
-from perflint.facts.loaders import LoaderReading, Worth, loader_calls, loads_from_memory, reading, training_places
-from perflint.facts.programs import has_no_gpu
+from perflint.facts.dataset_samples import makes_tensor, wrapped
+from perflint.facts.loaders import LoaderReading, loader_calls, training_on
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
@@ -91,14 +90,8 @@ def read_in_process(project: Project) -> frozenset[Class]:
 
 def _training(call: ast.Call, at: Place) -> LoaderReading | None:
     """What trains on the batches of a loader, on a GPU; None if nothing is known to."""
-    assert at.statement is not None
-    read = reading(at.function, at.statement, call)
-    if read.worth is Worth.NOTHING and loads_from_memory(at.function, call):
-        trains = next(training_places(at.function, at.statement, call), None)
-        if trains is not None and trains.statement is not None:
-            where = trains.file.path, trains.file.row(trains.statement.node)
-            read = LoaderReading(Worth.TRAINS, Work.NONE, *where, has_no_gpu(at.file))
-    return None if read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy else read
+    read = training_on(call, at)
+    return None if read is None or read.on_cpu or read.for_toy else read
 
 
 def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
