@@ -10,18 +10,19 @@ from perflint.flow.sources import Through, ValueSource, asked
 from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import is_literal, walk
+from perflint.syntax.tree import is_literal
 from perflint.training.every import whole_number
 
 RULE = shipped()["PPF915"]
 _MANY = 20_000
 """With fewer, a draw takes less than half a millisecond."""
 _FLAT = frozenset({"reshape", "view", "flatten", "ravel"})
-_LARGE = re.compile(r"(?i)replay|buffer|memory|pixel|(?:^|_)(?:rays?|coords?|points?|dataset)(?:_|$)")
+_LARGE = re.compile(r"(?i)replay|buffer|memory|pixel|(?:^|_)(?:rays?|dataset)(?:_|$)")
 """What there are many of, by its name: samples to draw from, and places of an image."""
+_SIDES = re.compile(r"(?i)(?:^|_)(?:[hw]|height|width|rows?|cols?|side|shape)$")
 
 
 @rule(RULE.code, at=At.STEP, calls=["choice", "permutation"], claims=False, heeds_claims=False, needs_kinds=False)
@@ -30,13 +31,8 @@ def drawn_from_all(call: ast.Call, context: Context) -> None:
     count, name = argument_of(call, "a", 0), context.name(call.func)
     place = context.here.place
     if name == "numpy.random.choice":
-        few, replace = argument_of(call, "size", 1), argument_of(call, "replace", 2)
-        if (
-            is_spread(call)
-            or replace is None
-            or not is_literal(replace, False)
-            or argument_of(call, "p", 3) is not None
-        ):
+        few, weights = argument_of(call, "size", 1), argument_of(call, "p", 3)
+        if is_spread(call) or weights is not None or not is_literal(argument_of(call, "replace", 2), False):
             return
     elif name == "numpy.random.permutation":
         count, few = argument_of(call, "x", 0), _first_of(context.parent(call), call)
@@ -70,7 +66,7 @@ def _is_large(count: ast.expr, place: Place) -> bool:
 def _is_large_source(source: ValueSource) -> bool:
     node = source.node
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):  # ``height * width``
-        return not any(isinstance(item, ast.Constant) for item in walk(node))
+        return all(any(map(_SIDES.search, names_in(side))) for side in (node.left, node.right))
     holder = _counted(node)
     if holder is None:
         return False

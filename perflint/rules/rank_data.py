@@ -76,8 +76,7 @@ def _is_same_everywhere(source: ValueSource) -> bool:
 
 def _tells_apart(node: ast.AST) -> bool:
     """Whether code names the number of a process, or how many there are."""
-    words = [part for name in names_in(node) for part in name.split(".")]
-    words += [string_of(item) or "" for item in walk(node) if isinstance(item, ast.Constant)]
+    words = [*names_in(node), *(string_of(item) or "" for item in walk(node) if isinstance(item, ast.Constant))]
     return any(means_rank(word) or counts_processes(word) for word in words)
 
 

@@ -11,7 +11,7 @@ from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import makes_tensor, wrapped
 from perflint.facts.loaders import LoaderReading, loader_calls, training_on
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
-from perflint.flow.sources import ValueSource, asked
+from perflint.flow.sources import ValueSource, asked, is_left_out
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
@@ -114,12 +114,16 @@ def _items(dataset: ValueSource) -> Iterator[ValueSource]:
         for inner in wrapped(source):
             yield from _items(inner)
         inside = source.method("__getitem__")
-        for here in map(inside.at, inside.place.scope.statements) if inside is not None else ():
-            for item in walk(here.place.statement.node) if here.place.statement is not None else ():
-                if isinstance(item, ast.Subscript) and (dotted(item.value) or "").startswith("self."):
-                    held = [*here.part(item.value).sources()]
-                    if held and all(map(_makes_tensor, held)):
-                        yield here.part(item)
+        for statement in inside.place.scope.statements if inside is not None else ():
+            if inside is not None and not is_left_out(inside, statement):
+                parts = (item for item in statement.nodes if isinstance(item, ast.Subscript))
+                kept = (item for item in parts if (dotted(item.value) or "").startswith("self."))
+                yield from (here for item in kept if _is_of_tensor(here := inside.at(statement).part(item), item.value))
+
+
+def _is_of_tensor(source: ValueSource, kept: ast.expr) -> bool:
+    held = [*source.part(kept).sources()]
+    return bool(held) and all(map(_makes_tensor, held))
 
 
 def _makes_tensor(source: ValueSource) -> bool:
