@@ -143,6 +143,7 @@ OTHER_NAMES: dict[str, dict[str, Any]] = {
     "paddle.bincount(x)": {"x": paddle.to_tensor([0, 2, 2])},
     "paddle.repeat_interleave(x, n)": {"x": paddle.rand([3]), "n": paddle.to_tensor([1, 0, 2])},
     "paddle.to_tensor(x)": {"x": np.ones(3)},
+    "np.random.choice(n, k, replace=False)": {"n": 9},
     'config.get("num_workers", 0)': {"config": {}},
     "int(x)": {"x": paddle.to_tensor(2.5)},
     "x.item()": {"x": paddle.to_tensor(2.5)},

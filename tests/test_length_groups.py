@@ -126,8 +126,10 @@ def test_a_copy_of_paddlenlp_in_the_repository_pads_too() -> None:
 @pytest.mark.parametrize(
     ("sampler", "found"),
     [
-        ("sampler = BatchSampler(data, batch_size=32)", False),
-        ("sampler = BatchSampler(data, batch_size=32, shuffle=False)", False),
+        ("sampler = BatchSampler(data, batch_size=32)", True),
+        ("sampler = BatchSampler(data, batch_size=32, shuffle=False)", True),
+        ("sampler = BatchSampler(data, batch_size=2, shuffle=False)", False),
+        ("sampler = BatchSampler(sampler=model.sampler, batch_size=32)", False),
         ("sampler = BatchSampler(data, batch_size=2, shuffle=True)", False),
         ("sampler = BatchSampler(data, shuffle=True)", False),
         ("sampler = BatchSampler(sampler=RandomSampler(data), batch_size=32)", True),
@@ -135,8 +137,32 @@ def test_a_copy_of_paddlenlp_in_the_repository_pads_too() -> None:
         ("sampler = GroupedSampler(data, batch_size=32, shuffle=True)", False),
     ],
 )
-def test_only_samplers_of_paddle_that_shuffle_mix_lengths(sampler: str, found: bool) -> None:
+def test_only_samplers_of_paddle_mix_lengths(sampler: str, found: bool) -> None:
     assert _rows(program(PADS, sampler, LOADER)) == ([sampler] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "shuffle", "found"),
+    [
+        ("data = list(data)", False, True),
+        ("data.shuffle()", False, True),
+        ("data = sorted(data, key=len)", False, False),
+        ("data.sort(key=len)", False, False),
+        ("data = by_bucket(data)", False, False),
+        ("data.sort(key=len)", True, True),
+    ],
+)
+def test_samples_that_something_sorts_may_stand_together_by_their_lengths(
+    before: str, shuffle: bool, found: bool
+) -> None:
+    sampler = f"sampler = BatchSampler(data, batch_size=32, shuffle={shuffle})"
+    assert _rows(program(PADS, before, sampler, LOADER)) == ([sampler] if found else [])
+
+
+def test_the_sampler_that_shuffles_is_the_one_for_training() -> None:
+    other = "sampler = DistributedBatchSampler(data, batch_size=32, shuffle=True)"
+    text = program(PADS, f"if tokenizer.trains:\n    {other}\nelse:\n    sampler = BatchSampler(data, 32)", LOADER)
+    assert _rows(text) == [other]
 
 
 def test_the_sampler_for_one_process_is_named_first() -> None:

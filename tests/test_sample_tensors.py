@@ -350,3 +350,55 @@ def test_samples_that_are_written_into_a_tensor_one_by_one_are_found(made: str, 
     text = WRITTEN.replace("{made}", made).replace("{written}", written)
     rows = [text.splitlines()[row - 1].strip() for _, row, _ in places(text, "PPF106")]
     assert rows == ([written] if found else [])
+
+
+KEPT = """\
+import numpy as np
+import paddle
+from paddle.io import DataLoader, Dataset, Subset
+
+
+def prepare(rows):
+    return paddle.to_tensor(rows), np.arange(len(rows))
+
+
+class Table(Dataset):
+    def __init__(self, rows, order):
+        self.rows = {kept}
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return {sample}
+
+
+def train(model, optimizer, data):
+    rows, order = prepare(data)
+    table = {dataset}
+    loader = DataLoader(table, batch_size=64, shuffle=True{given})
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+USUAL = {"kept": "rows", "sample": "self.rows[index]", "dataset": "Table(rows, order)", "given": ""}
+
+
+@pytest.mark.parametrize(
+    ("changed", "levels"),
+    [
+        ({}, [ImpactLevel.MEDIUM]),
+        ({"kept": "paddle.concat([rows, rows])"}, [ImpactLevel.MEDIUM]),
+        ({"dataset": "Subset(Table(rows, order), [0, 1])"}, [ImpactLevel.MEDIUM]),
+        ({"given": ", num_workers=4"}, [ImpactLevel.LOW]),
+        ({"kept": "order"}, []),
+        ({"kept": "rows.numpy()"}, []),
+        ({"kept": "rows.tolist()"}, []),
+        ({"sample": "len(self.rows)"}, []),
+    ],
+)
+def test_items_of_a_tensor_that_the_dataset_keeps(changed: dict[str, str], levels: list[ImpactLevel]) -> None:
+    found = check(KEPT.format(**{**USUAL, **changed}), "PPF106")
+    assert [each.impact.level for each in found if each.impact is not None] == levels

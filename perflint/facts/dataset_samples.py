@@ -233,7 +233,7 @@ class _Search(Follower):
         """Note a tensor or an array of size zero."""
         file, name = place.file, dotted(call.func)
         qualified = file.names.resolve(name) if name else ""
-        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
+        is_tensor = makes_tensor(call, qualified) or _is_graph_tensor(call)
         base = "" if is_tensor else _inherited_collator(call, file)
         if base:
             self.found.append(Obstacle(file.path, file.row(call), base))
@@ -271,7 +271,7 @@ def _reads(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READ_METHODS
 
 
-def _makes_tensor(call: ast.Call, qualified: str) -> bool:
+def makes_tensor(call: ast.Call, qualified: str) -> bool:
     """Whether a call creates a Paddle tensor, or a layer or an object that does."""
     kind = argument_of(call, "return_tensors", None)
     if _COLLATORS.match(qualified) is not None:

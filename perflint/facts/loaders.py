@@ -54,6 +54,15 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
+def loader_calls(project: Project) -> Iterator[Located]:
+    """The calls of Paddle's loader in code that trains, each with its place."""
+    for file in project.mentions.of("DataLoader"):
+        if not (file.is_quiet or file.is_foreign or file.is_offline):
+            for scope, statement, call in file.calls_named("DataLoader"):
+                if file.names.qualified(call.func) == LOADER:
+                    yield Located(call, Place(file, scope).before(statement))
+
+
 def purpose(calls: tuple[Located, ...]) -> Purpose:
     """What a loader is for, judging by names, loops and callers.
 
@@ -270,6 +279,21 @@ def reading(
     path, line = best.place
     work = work_of(argument_of(call, "dataset", 0), at.before(statement))
     return LoaderReading(worth, work, path, line, has_no_gpu(at.file), work is not Work.SOME and is_toy(at.file))
+
+
+def training_on(call: ast.Call, at: Place) -> LoaderReading | None:
+    """What trains on the batches of a loader, also where its samples are in memory; None if nothing is known to.
+
+    In memory it does not count whether the program trains much: there is no work for workers, but maybe for others.
+    """
+    assert at.statement is not None
+    read = reading(at.function, at.statement, call)
+    if read.worth is Worth.NOTHING and loads_from_memory(at.function, call):
+        trains = next(training_places(at.function, at.statement, call), None)
+        if trains is not None and trains.statement is not None:
+            where = trains.file.path, trains.file.row(trains.statement.node)
+            return LoaderReading(Worth.TRAINS, Work.NONE, *where, has_no_gpu(at.file))
+    return read if read.worth is Worth.TRAINS else None
 
 
 def feeds_training(at: Place, statement: Statement, call: ast.Call) -> bool:

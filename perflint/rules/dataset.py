@@ -399,13 +399,14 @@ def _copy_places(file: FileIndex) -> Iterator[Candidate]:
 def copies_of_samples(found: SampleCopy, context: Context) -> None:
     """Report what copies each sample to the device by itself; where arrays can be kept is for a person to decide."""
     path, row = found.reader
-    is_written = isinstance(context.node, ast.Subscript)
-    text = f"a {'row' if is_written else 'tensor'} each{' in workers' if found.in_workers else ''}"
+    case, words = "a tensor each", "collated" if found.collated else "made on the way"
+    if isinstance(context.node, ast.Subscript):
+        case, words = ("a row each", "written") if found.collated else ("an item each", "taken from a tensor")
     context.report(
-        TENSORS.words("written" if is_written else "collated" if found.collated else "made on the way"),
+        TENSORS.words(words),
         related=tuple(Related(*other, "copies each sample, too") for other in found.others),
         event=_IN_WORKERS if found.in_workers else "",
-        message=TENSORS.texts[text],
+        message=TENSORS.texts[f"{case} in workers" if found.in_workers else case],
         reader=TENSORS.texts["for a place" if row else "for a training"].format(place=context.where(path, row)),
     )
 

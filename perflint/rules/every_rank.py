@@ -12,7 +12,7 @@ from typing import NamedTuple
 from perflint.catalogue import shipped
 from perflint.facts.saves import PATH_POSITION, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.flow.branches import is_left_out
+from perflint.flow.branches import is_left_out, tests_within
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.index.imports import Imports
 from perflint.index.in_use import Callers
@@ -50,11 +50,11 @@ class Ranks(Part):
 
     def guarded(self, statement: Statement, call: ast.Call, at: Place) -> bool:
         """Whether a rank test is around a call in its function."""
-        for test, truth in _tests(statement.place):
+        for test, truth in (*_tests(statement.place), *tests_within(call, statement)):
             if self._tells_rank(test, at) or self._is_single(test, truth):
                 return True
         for item in (item for header in headers(statement.node) for item in walk(header)):
-            if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or call not in walk(item):
+            if not isinstance(item, (ast.BoolOp, ast.Lambda)) or call not in walk(item):
                 continue
             if isinstance(item, ast.Lambda) or self._tells_rank(item, at):
                 return True
@@ -304,6 +304,16 @@ def every_rank(project: Project) -> Mapping[str, Mapping[ast.Call, EveryRank]]:
 
 
 @query
+def path_of_ranks(project: Project, at: Place, call: ast.Call) -> RankPath | None:
+    """How every rank of a distributed program gets to a call; None if it does not, or if a program has only one."""
+    statement, finder = at.statement, _Finder.of(project)
+    if statement is None or not finder.is_distributed() or Ranks.of(project).guarded(statement, call, at):
+        return None
+    path = finder.path(at.function, statement)
+    return None if path is None or contradict(facts(statement.place), path.facts) else path
+
+
+@query
 def every_rank_in(file: FileIndex) -> Mapping[ast.Call, EveryRank]:
     """The saves of a file that every rank does."""
     return every_rank(file.project).get(file.path, {})
@@ -319,7 +329,7 @@ class _Finder(Part):
 
     def found(self) -> dict[str, dict[ast.Call, EveryRank]]:
         """The saves that every rank does."""
-        if not self._initial() and not self._spawned():
+        if not self.is_distributed():
             return {}
         result: dict[str, dict[ast.Call, EveryRank]] = {}
         for file in self._project.files.values():
@@ -328,16 +338,20 @@ class _Finder(Part):
             for scope, saves in open_saves(file).items():
                 for call, more in _first_of_each_block(saves):
                     statement = next(each for each in scope.statements if call in each.calls)
-                    path = self._path(Place(file, scope), statement)
+                    path = self.path(Place(file, scope), statement)
                     if path is not None and not contradict(facts(statement.place), path.facts):
                         entry = EveryRank(Place(file, scope, statement), path, more)
                         result.setdefault(file.path, {})[call] = entry
         return result
 
+    def is_distributed(self) -> bool:
+        """Whether the project has programs of several processes."""
+        return bool(self._initial() or self._spawned())
+
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, place: Place, at: Statement) -> RankPath | None:
+    def path(self, place: Place, at: Statement) -> RankPath | None:
         """How every rank of a distributed program gets to a statement of a function; None if it does not.
 
         A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
@@ -358,7 +372,7 @@ class _Finder(Part):
             and not is_left_out(site, place, at)
         ]
         for site in open_sites:
-            path = self._path(site.function, site.statement)
+            path = self.path(site.function, site.statement)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import Follower
-from perflint.facts.loaders import LOADER, Worth, reading
+from perflint.facts.loaders import loader_calls, training_on
+from perflint.facts.programs import is_toy
 from perflint.findings import Related
 from perflint.flow.sources import Through, asked
 from perflint.index.hierarchy import Hierarchy
@@ -21,7 +22,7 @@ from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import string_of, walk
 from perflint.training.every import whole_number
 
@@ -29,6 +30,8 @@ RULE = shipped()["PPF115"]
 _SAMPLERS = {"paddle.io.BatchSampler": 2, "paddle.io.DistributedBatchSampler": 4}
 """The samplers of Paddle that may shuffle, each with the position of that parameter."""
 _RANDOM = re.compile(r"paddle\.io\.(?:RandomSampler|SubsetRandomSampler)$")
+_SORTS = re.compile(r"(?i)sort(?:ed|_\w+)?\(|bucket|group_by")
+"""What may put the samples of a file in the order of their lengths."""
 _FEWEST = 4
 """With fewer samples in a batch there is little padding."""
 
@@ -134,14 +137,14 @@ def _is_filled_to(names: set[str], scope: Scope) -> bool:
     return False
 
 
-# Finds the training loaders that put samples of any length into one batch, at random.
+# Finds the training loaders that put samples of any length into one batch.
 
 
 @dataclass(frozen=True)
 class RandomLengths:
-    """A shuffling sampler, or loader, whose batches are padded.
+    """A sampler, or a loader, whose batches are padded.
 
-    ``padding``: what pads them. ``sampler``: what shuffles; ``others``: the same for other cases, such as several
+    ``padding``: what pads them. ``sampler``: what draws them; ``others``: the same for other cases, such as several
     processes.
     """
 
@@ -157,14 +160,11 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
     That is a sampler. For a loader that shuffles by itself it is what pads: other rules are about the loader.
     """
     made: list[tuple[Scope, ast.Call, RandomLengths]] = []
-    for file in project.mentions.of("DataLoader"):
-        if file.is_quiet or file.is_foreign or file.is_offline:
-            continue
-        for scope, statement, call in file.calls_named("DataLoader"):
-            shuffling = _shuffling(call, Place(file, scope, statement), file)
-            padding = _padding(call, Place(file, scope, statement)) if shuffling else None
-            if padding is not None and _trains(call, Place(file, scope), statement):
-                made.append((scope, call, RandomLengths(padding, shuffling[0], tuple(shuffling[1:]))))
+    for call, at in loader_calls(project):
+        drawing = _drawing(call, at)
+        padding = _padding(call, at, any(_shuffles(*each) for each in drawing)) if drawing else None
+        if padding is not None and _trains(call, at):
+            made.append((at.scope, call, RandomLengths(padding, drawing[0], tuple(drawing[1:]))))
     with_sampler = {scope for scope, call, lengths in made if lengths.sampler.call is not call}
     found: dict[str, dict[ast.AST, RandomLengths]] = {}
     for scope, call, lengths in made:
@@ -175,33 +175,40 @@ def random_lengths(project: Project) -> Mapping[str, Mapping[ast.AST, RandomLeng
     return found
 
 
-def _shuffling(call: ast.Call, at: Place, file: FileIndex) -> list[Located]:
-    """What shuffles for a loader: samplers of Paddle, those for one process first, or the loader itself."""
-    if file.names.qualified(call.func) != LOADER or argument_of(call, "collate_fn", 8) is None:
+def _drawing(call: ast.Call, at: Place) -> list[Located]:
+    """What draws for a loader, whatever the lengths: samplers of Paddle, those for one process first, or the loader.
+
+    A sampler that does not shuffle takes the samples in the order of their file, whose lengths are mixed as well.
+    """
+    if argument_of(call, "collate_fn", 8) is None:
         return []
     sampler = argument_of(call, "batch_sampler", 4)
     if sampler is None:
-        return [Located(call, at)] if _is_true(call, 6, at) and not _is_small(call, 5, at) else []
+        return [Located(call, at)] if _shuffles(call, at) and not _is_small(call, 5, at) else []
     found = []
     for source in asked(sampler, at, in_training=True).sources():
         made, qualified = source.node, source.qualified
         if not isinstance(made, ast.Call) or qualified not in _SAMPLERS:
             return []  # it may group them
-        position = _SAMPLERS[qualified]
         drawn = argument_of(made, "sampler", 1) if qualified == "paddle.io.BatchSampler" else None
-        draws = asked(drawn, source.place).sources() if drawn is not None else ()
-        is_random = any(_RANDOM.match(each.qualified) for each in draws)
         size = 3 if qualified == "paddle.io.BatchSampler" else 1
-        if (is_random or _is_true(made, position, source.place)) and not _is_small(made, size, source.place):
+        if (drawn is None or _is_random(drawn, source.place)) and not _is_small(made, size, source.place):
             found.append(Located(made, source.place))
-    return sorted(found, key=lambda each: terminal(each.call) != "BatchSampler")
+    shuffling = [each for each in found if _shuffles(*each)]  # one for training, if there is another for evaluation
+    return sorted(shuffling or found, key=lambda each: terminal(each.call) != "BatchSampler")
 
 
-def _is_true(call: ast.Call, position: int, at: Place) -> bool:
+def _is_random(sampler: ast.expr, at: Place) -> bool:
+    return any(_RANDOM.match(each.qualified) for each in asked(sampler, at).sources())
+
+
+def _shuffles(call: ast.Call, at: Place) -> bool:
     """Whether a call shuffles: its argument is true, or not known and the data is that of a training."""
-    given = argument_of(call, "shuffle", position)
+    qualified = at.file.names.qualified(call.func)
+    drawn = argument_of(call, "sampler", 1) if qualified == "paddle.io.BatchSampler" else None
+    given = argument_of(call, "shuffle", _SAMPLERS.get(qualified, 6))
     if given is None:
-        return False
+        return drawn is not None and _is_random(drawn, at)
     values = [each.node for each in asked(given, at, in_training=True).sources()]
     return not all(isinstance(value, ast.Constant) and not value.value for value in values)
 
@@ -212,28 +219,32 @@ def _is_small(call: ast.Call, position: int, at: Place) -> bool:
     return number is not None and number < _FEWEST
 
 
-def _padding(call: ast.Call, at: Place) -> Padding | None:
-    """What pads the batches of a loader to their longest sample; None if samples have one length."""
+def _padding(call: ast.Call, at: Place, shuffled: bool) -> Padding | None:
+    """What pads the batches of a loader to their longest sample; None if samples have one length.
+
+    None also if nothing shuffles the samples, and some code may have put them in the order of their lengths.
+    """
     pads = _Pads()
     pads.value(argument_of(call, "collate_fn", 8), at.at(at.scope, None))
     if not pads.found:
         return None
-    files = {at.file, *pads.files}
+    files = {at.file, *(each.file for each in pads.found)}
     dataset = argument_of(call, "dataset", 0)
     for source in asked(dataset, at).sources() if dataset is not None else ():
         files |= {source.place.file, *(step.place.file for step in source.steps)}
         made = source.object
         files |= {made.file} if made is not None else set()
-    if any(file.matches(_FIXED) for file in files):
+    in_order = not shuffled and any(file.matches(_SORTS) for file in files)
+    if in_order or any(file.matches(_FIXED) for file in files | pads.files):
         return None
     first = pads.found[0]
     near = (each for each in pads.found if each.file is first.file)
     return min(near, key=lambda each: each.file.row(each.node))
 
 
-def _trains(call: ast.Call, at: Place, statement: Statement) -> bool:
-    read = reading(at, statement, call)
-    return read.worth is Worth.TRAINS and not (read.on_cpu or read.for_toy)
+def _trains(call: ast.Call, at: Place) -> bool:
+    read = training_on(call, at)
+    return read is not None and not (read.on_cpu or is_toy(at.file))
 
 
 # PPF115: the sampler, or the loader that shuffles.

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.catalogue import shipped
-from perflint.facts.dataset_samples import wrapped
-from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
+from perflint.facts.dataset_samples import makes_tensor, wrapped
+from perflint.facts.loaders import LoaderReading, loader_calls, training_on
 from perflint.facts.sample_calls import calls_of_dataset, calls_of_function
-from perflint.flow.sources import ValueSource, asked
+from perflint.flow.sources import ValueSource, asked, is_left_out
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.project import FileIndex, Located, Place, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -33,7 +33,8 @@ _MOST_OTHERS = 8
 
 @dataclass(frozen=True)
 class SampleCopy:
-    """A call that creates a tensor of each sample, or the part of a tensor that the collating function writes for each.
+    """A call that creates a tensor of each sample, an item of a tensor that is taken for each, or the part of a tensor
+    that the collating function writes for each.
 
     ``reader``: where the training draws from the loader, by path and row, ``""`` and 0 if unknown. ``collated``: the
     collating function does it, for one sample after the other. ``in_workers``: worker processes do it, on the CPU.
@@ -54,7 +55,7 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy
     For a loader with workers it is the first of all.
     """
     found: dict[str, dict[ast.expr, SampleCopy]] = {}
-    for call, at in _loaders(project):
+    for call, at in loader_calls(project):
         made = [*_made(call, at)]
         read = _training(call, at) if made else None
         if read is None:
@@ -76,7 +77,7 @@ def sample_copies(project: Project) -> Mapping[str, Mapping[ast.expr, SampleCopy
 def read_in_process(project: Project) -> frozenset[Class]:
     """The classes of the datasets that a training reads in its own process."""
     found: set[Class] = set()
-    for call, at in _loaders(project):
+    for call, at in loader_calls(project):
         dataset = argument_of(call, "dataset", 0)
         if dataset is not None and 0 in workers_of(call, at) and _training(call, at) is not None:
             for source in asked(dataset, at).sources():
@@ -87,20 +88,10 @@ def read_in_process(project: Project) -> frozenset[Class]:
     return frozenset(found)
 
 
-def _loaders(project: Project) -> Iterator[Located]:
-    """The calls that make a loader, each with its place."""
-    for file in project.mentions.of("DataLoader"):
-        if not (file.is_quiet or file.is_foreign or file.is_offline):
-            for scope, statement, call in file.calls_named("DataLoader"):
-                if file.names.qualified(call.func) == LOADER:
-                    yield Located(call, Place(file, scope).before(statement))
-
-
 def _training(call: ast.Call, at: Place) -> LoaderReading | None:
     """What trains on the batches of a loader, on a GPU; None if nothing is known to."""
-    assert at.statement is not None
-    read = reading(at.function, at.statement, call)
-    return None if read.worth is not Worth.TRAINS or read.on_cpu or read.for_toy else read
+    read = training_on(call, at)
+    return None if read is None or read.on_cpu or read.for_toy else read
 
 
 def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
@@ -109,11 +100,34 @@ def _made(call: ast.Call, at: Place) -> Iterator[tuple[ValueSource, bool]]:
     for each in calls_of_dataset(asked(dataset, at)) if dataset is not None else ():
         if _copies(each):
             yield each, False
+    yield from ((each, False) for each in _items(asked(dataset, at))) if dataset is not None else ()
     for each in calls_of_function(asked(collate, at)) if collate is not None else ():
         if _copies(each) and _is_for_each(each.node, each.place.file):
             yield each, True
         elif _FILLED.match(each.qualified):
             yield from ((each.part(part), True) for part in _parts_written(each))
+
+
+def _items(dataset: ValueSource) -> Iterator[ValueSource]:
+    """The items of tensors that a dataset takes for a sample: ``self.features[index]``."""
+    for source in dataset.sources():
+        for inner in wrapped(source):
+            yield from _items(inner)
+        inside = source.method("__getitem__")
+        for statement in inside.place.scope.statements if inside is not None else ():
+            if inside is not None and not is_left_out(inside, statement):
+                parts = (item for item in statement.nodes if isinstance(item, ast.Subscript))
+                kept = (item for item in parts if (dotted(item.value) or "").startswith("self."))
+                yield from (here for item in kept if _is_of_tensor(here := inside.at(statement).part(item), item.value))
+
+
+def _is_of_tensor(source: ValueSource, kept: ast.expr) -> bool:
+    held = [*source.part(kept).sources()]
+    return bool(held) and all(map(_makes_tensor, held))
+
+
+def _makes_tensor(source: ValueSource) -> bool:
+    return isinstance(source.node, ast.Call) and makes_tensor(source.node, source.qualified)
 
 
 def _copies(source: ValueSource) -> bool:
