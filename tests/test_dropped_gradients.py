@@ -41,6 +41,7 @@ def _is_reported(optimizers: str = OPTIMIZERS, forward: str = FORWARD) -> bool:
         "fake = G(noise)\n    score = D(fake)\n    loss_g = -score.mean()",
         "with paddle.amp.auto_cast():\n        score = D(G(noise))\n    loss_g = -score.mean()",
         "loss_g = other(real)\n    loss_g += -D(G(noise)).mean()",
+        "with paddle.no_grad():\n        kept = G(noise)\n    loss_g = kept.mean() - D(G(noise)).mean()",
     ],
 )
 def test_a_loss_that_goes_through_another_network(forward: str) -> None:
@@ -54,6 +55,8 @@ def test_a_loss_that_goes_through_another_network(forward: str) -> None:
         "score = D(G(noise)).detach()\n    loss_g = (G(noise) * score).mean()",
         "score = D(G(noise))\n    score = G(noise)\n    loss_g = -score.mean()",
         "set_requires_grad(D, False)\n    loss_g = -D(G(noise)).mean()",
+        "with paddle.no_grad():\n        score = D(G(noise))\n    loss_g = (G(noise) * score).mean()",
+        "with paddle.set_grad_enabled(False):\n        score = D(G(noise))\n    loss_g = (G(noise) * score).mean()",
     ],
 )
 def test_a_loss_that_does_not(forward: str) -> None:

@@ -353,6 +353,10 @@ def train(loader, optimizer):
     [
         ("self.embedding = embedding", "self.embedding(ids)"),
         ("self.parts = nn.LayerList([Embedding()])", "self.parts[0](ids)"),
+        (
+            "self.parts = nn.LayerList()\n        for _ in range(2):\n            self.parts.append(Embedding())",
+            "self.parts[0](ids)",
+        ),
     ],
 )
 def test_a_step_is_followed_to_a_layer_inside_layers_where_nothing_waits(keep: str, run: str) -> None:
@@ -364,3 +368,37 @@ def test_a_step_is_followed_to_a_layer_inside_layers_where_nothing_waits(keep: s
 def test_a_layer_that_no_step_is_known_to_train_shows_nothing_of_its_arguments() -> None:
     text = TRAINED.format(keep="self.embedding = embedding", run="self.embedding(ids)", model="make()")
     assert [finding for finding in check(text) if finding.code == "PPF203"] == []
+
+
+UPDATER = """
+
+class Updater:
+    def __init__(self, models, optimizers):
+        self.model, self.optimizer = models["net"], optimizers["net"]
+
+    def fit(self, loader):
+        for ids in loader:
+            loss = self.model(paddle.to_tensor(ids)).mean()
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.clear_grad()
+
+
+net = Classifier()
+adam = paddle.optimizer.Adam(parameters=net.parameters())
+Updater({passed}, optimizers={{"net": adam}}).fit(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("passed", "confidences"),
+    [
+        ('{"net": net}', [Confidence.MEDIUM]),
+        ("models=dict(net=net)", [Confidence.MEDIUM]),
+        ('{"net": make(), "other": net}', []),  # another entry
+    ],
+)
+def test_a_network_among_several_that_a_trainer_gets_in_a_dict(passed: str, confidences: list[Confidence]) -> None:
+    head = TRAINED[: TRAINED.index("def train(")].format(keep="self.embedding = embedding", run="self.embedding(ids)")
+    found = check(head + UPDATER.format(passed=passed), "PPF203")
+    assert [each.confidence for each in found] == confidences

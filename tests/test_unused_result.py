@@ -89,3 +89,65 @@ def test_a_row_with_something_else_is_left_to_people() -> None:
     assert [level.name for level in levels(_text("a = paddle.fft.fft2(out); b = y + 1; print(b)"), "PPF913")] == [
         "DISPLAY"
     ]
+
+
+OPTION = """\
+import argparse
+import paddle
+from paddle import nn
+from paddlenlp.transformers import AutoModel
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--compare", action="store_true")
+args = parser.parse_args()
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = {layer}, nn.Linear(8, 1)
+
+    def forward(self, x, y):
+        {made}
+        if {test}:
+            x = x + {read}
+        {after}
+        return self.head(x)
+
+
+net = Net()
+for x, y in loader:
+    loss = net(x, y).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+USUAL = {
+    "layer": "nn.Linear(8, 8)",
+    "made": "asked = self.encoder(y)",
+    "test": "args.compare",
+    "read": "asked",
+    "after": "x = x.abs()",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "is_reported"),
+    [
+        ({}, True),
+        ({"layer": "AutoModel.from_pretrained('ernie-3.0-base-zh')"}, True),
+        ({"made": "_, asked = self.encoder(y), 1"}, False),  # not only a call
+        ({"layer": "nn.ReLU()"}, False),  # computes little
+        ({"test": "not args.compare"}, False),  # on by default
+        ({"test": "x.shape[0] > 4"}, False),
+        ({"after": "x = x + asked"}, False),
+        ({"after": "x = (lambda: asked)() + x"}, False),
+        ({"made": "asked = 0\n        asked = self.encoder(y)"}, False),  # another value may be meant
+        ({"made": "if args.compare:\n            asked = self.encoder(y)"}, False),
+        ({"made": "asked = y.abs()"}, False),  # no layer
+    ],
+)
+def test_a_layer_whose_result_only_an_option_needs(change: dict[str, str], is_reported: bool) -> None:
+    text = OPTION.format(**{**USUAL, **change})
+    found = check(text, "PPF913")
+    assert [text[each.start :].startswith("asked = self.encoder(y)") for each in found] == [True] * is_reported

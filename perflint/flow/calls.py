@@ -19,6 +19,7 @@ from perflint.index.imports import Imports
 from perflint.index.in_use import Callers, InUse, Placed, held_names
 from perflint.index.kinds import (
     DATASET_TAG,
+    DICT_TAG,
     EITHER,
     FUNCTION_TAG,
     LAYER_TAG,
@@ -597,7 +598,7 @@ class CallGraph(Part):
                 if argument is None or not (others or name in parameters):
                     continue
                 kind = Values.of(self._project).lasting_kind(site.function, argument)
-                if kind.tag in _LASTING:
+                if kind.tag in _LASTING or (kind.tag == DICT_TAG and any(item.type for item in kind.items)):
                     known = env.get(name)
                     env[name] = kind if known is None else join(known, kind)
         found = {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}

@@ -21,17 +21,26 @@ from perflint.index.kinds import (
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
+    dict_of,
     function,
     join,
+    tuple_of,
 )
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, loads_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, is_none
-from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import string_of, walk
+from perflint.syntax.parameters import (
+    all_parameters,
+    annotation_of,
+    arguments_of,
+    defaults_of,
+    is_none,
+    written_entries,
+)
+from perflint.syntax.scopes import Class, Scope, terminal
+from perflint.syntax.tree import base_of, string_of, walk
 from perflint.syntax.vocabulary import means_loader
 
 _LONGEST = 200
@@ -66,7 +75,11 @@ class Values(Part):
         owner = at.scope.object_class if isinstance(node, ast.Name) and node.id == "self" else None
         if owner is not None:
             return self._modules.kind_of_instance(at.file, owner)
-        name = dotted(node)
+        name, entries = dotted(node), written_entries(node)
+        if entries is not None:  # what an updater gets: ``models={"generator": generator}``
+            kinds = {key: kind for key, value in entries.values.items() if (kind := self.lasting_kind(at, value)).type}
+            if kinds:
+                return dict_of(kinds)
         if name is None:
             return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
         known = self.function(at, name) or self._object(at, name)
@@ -274,12 +287,18 @@ class Values(Part):
         """The kind of an attribute from the assignments in one class."""
         kinds: list[Kind] = []
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
-            if is_none(value):
-                continue
-            handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
-            env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
-            kinds.append(Evaluator(file, env).kind(value))
+            if not is_none(value):
+                added = [self._assigned(Place(file, scope), item) for item in _added(scope, f"self.{name}", value)]
+                are_known = bool(added) and all(kind.type for kind in added)
+                known = tuple_of([reduce(join, added)]) if are_known else self._assigned(Place(file, scope), value)
+                kinds.append(known)
         return reduce(join, kinds) if kinds else None
+
+    def _assigned(self, at: Place, value: ast.expr) -> Kind:
+        """The kind of what a method assigns to an attribute, or adds to the list in one."""
+        is_passed = isinstance(base_of(value), ast.Name)  # also ``models["generator"]``
+        handed = self._project.resolving.handed(at) if is_passed else {}
+        return Evaluator(at.file, self._with_locals(at, value, self.base_env(at, handed))).kind(value)
 
     def _with_locals(self, at: Place, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
@@ -420,3 +439,11 @@ def _prefix_of(owner: Class) -> str | None:
 def _is_base_model(owner: Class) -> bool:
     """Whether a class is the base network of its family."""
     return any((dotted(each) or "").rpartition(".")[2] == "register_base_model" for each in owner.decorators)
+
+
+def _added(scope: Scope, name: str, value: ast.expr) -> list[ast.expr]:
+    """What a method adds to a list that it makes empty: ``self.blocks = nn.LayerList()``, ``self.blocks.append(x)``."""
+    if not isinstance(value, ast.Call) or terminal(value) != "LayerList" or arguments_of(value):
+        return []
+    calls = (call for call in scope.calls if terminal(call) == "append" and len(call.args) == 1)
+    return [call.args[0] for call in calls if dotted(call.func) == f"{name}.append"][:_MOST_VALUES]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.gradient_graphs import carried, uncut
+from perflint.facts.gradient_graphs import NoGrad, carried, is_switched, uncut
 from perflint.findings import Confidence, Edit, Related
 from perflint.flow.sources import sources
 from perflint.index.kinds import LAYER_TAG
@@ -27,7 +27,7 @@ from perflint.training.steps import Point
 
 RULE = shipped()["PPF509"]
 _STEPS, _CLEARS = frozenset({"step", "minimize"}), frozenset({"clear_grad", "clear_gradients"})
-_FREEZES = ("stop_gradient", "requires_grad", "trainable", "no_grad", "freeze")
+_FREEZES = ("stop_gradient", "requires_grad", "trainable", "freeze")
 """Words of code that decides which weights get gradients."""
 _OPTIMIZER = re.compile(r"paddle\.(fluid\.)?optimizer\.\w+$")
 
@@ -65,7 +65,7 @@ def dropped(at: Place) -> dict[ast.Call, Dropped]:
     stepped = [act for act in acts if act.kind in _STEPS]
     if len({act.networks for act in stepped}) < 2 or not all(act.networks for act in stepped):
         return {}
-    if any(word in ast.unparse(each.node) for each in at.scope.statements for word in _FREEZES):
+    if is_switched(at.file) or any(word in ast.unparse(each.node) for each in at.scope.statements for word in _FREEZES):
         return {}
     found = {}
     passes = [number for number, act in enumerate(acts) if act.kind == "backward"]
@@ -170,6 +170,8 @@ def _calls_before(
         is_always = not any(isinstance(link.node, ast.If) and link not in [*before.around] for link in statement.around)
         if is_always and not isinstance(statement.node, ast.AugAssign):
             needed -= set(bound)
+        if NoGrad.of(at.file.project).over_statement(at, statement):
+            continue
         needed |= _with_graph(value)
         for call in (item for item in carried(value) if isinstance(item, ast.Call)):
             networks = _created(call.func, at.before(statement)) & wanted

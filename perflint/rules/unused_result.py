@@ -1,18 +1,23 @@
-"""PPF913: tensors that a training step computes and that nothing reads."""
+"""PPF913: tensors that a training step computes and that nothing reads, or only code that is off by default."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.findings import Confidence, Edit
+from perflint.flow.branches import Switches
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.sources import sources
 from perflint.flow.uses import is_stored, uses_in
-from perflint.index.project import Place, Project
+from perflint.flow.values import Values
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import At, rule
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.edits import has_own_rows, whole_rows
 from perflint.syntax.bindings import bound_by, mentions_in
@@ -37,6 +42,8 @@ _MOST_MENTIONS = 20
 _ASSIGNS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 _SEVERAL = 4
 """How many small operations are worth deleting."""
+_CHEAP = re.compile(r"paddle\.nn\.(?!.*(Linear|Conv|LSTM|GRU|RNN|Transformer|Attention))")
+"""Layers that compute little."""
 
 
 def _unused(point: Point) -> Iterator[tuple[ast.stmt, tuple[Statement, ...]]]:
@@ -157,3 +164,52 @@ def _deletion(found: tuple[Statement, ...], context: Context) -> list[Edit]:
     if any(gone.issuperset(block) for block in blocks(context.here.scope)):
         return []
     return [whole_rows(*source.lines.span(each.node), source) for each in found]
+
+
+# The results of a layer that only code reads which is off by default.
+
+
+def _for_a_branch(file: FileIndex) -> Iterator[Candidate]:
+    for scope in file.scopes.scopes if file.has("forward") and not file.is_offline else ():
+        at = Place(file, scope)
+        for statement in scope.statements if scope.name == "forward" and scope.owner is not None else ():
+            readers = _readers_in_a_branch(statement, at)
+            if readers:
+                yield Candidate(statement.node, statement.node, readers)
+
+
+@rule(RULE.code, at=At.ANYWHERE, find=_for_a_branch, claims=False, heeds_claims=False)
+def result_for_a_branch(readers: tuple[Statement, ...], context: Context) -> None:
+    """Report a layer of a forward pass whose result is read only where an option is on, which is off by default."""
+    names = ", ".join(f"`{name}`" for name in bound_by(context.here.statement.node) if name != "_")
+    row = str(min(context.file.row(each.node) for each in readers))
+    fix, text = RULE.words("branch"), RULE.texts["branch"]
+    context.report(fix, confidence=Confidence.HIGH, costs_on_cpu=True, message=text, names=names, row=row)
+
+
+def _readers_in_a_branch(statement: Statement, at: Place) -> tuple[Statement, ...]:
+    """What reads the results of a layer that a statement calls, if no such statement runs unless an option is given."""
+    node, mentions, off = statement.node, mentions_in(at.scope), Switches.of(at.file.project).is_off_by_default
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return ()
+    names = [name for name in bound_by(node) if name != "_"]
+    if any("." in name or name in all_parameters(at.scope) or uses_in(at).is_hidden(name) for name in names):
+        return ()
+    found = [each for name in names for each in mentions.get(name, ()) if each.statement is not statement]
+    readers = tuple(each.statement for each in found if each.statement is not None and not is_stored(each.node))
+    is_plain = len(readers) == len(found) and all(
+        each.start > statement.start and each.loop is statement.loop for each in readers
+    )
+    if not readers or not is_plain or not any(isinstance(link.node, ast.If) for link in readers[0].around):
+        return ()
+    if off(statement, at) or not all(off(each, at) for each in readers):
+        return ()
+    return readers if _is_network(node.value.func, at.before(statement)) else ()
+
+
+def _is_network(node: ast.expr, at: Place) -> bool:
+    """Whether a call of this runs a layer that computes more than a few numbers for each one it gets."""
+    kind = Values.of(at.file.project).lasting_kind(at, node)
+    if kind.tag == LAYER_TAG and not kind.guess:
+        return not _CHEAP.match(kind.type)
+    return any(each.qualified.endswith(".from_pretrained") for each in sources(node, at))
