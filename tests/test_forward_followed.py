@@ -364,3 +364,42 @@ def test_a_step_is_followed_to_a_layer_inside_layers_where_nothing_waits(keep: s
 def test_a_layer_that_no_step_is_known_to_train_shows_nothing_of_its_arguments() -> None:
     text = TRAINED.format(keep="self.embedding = embedding", run="self.embedding(ids)", model="make()")
     assert [finding for finding in check(text) if finding.code == "PPF203"] == []
+
+
+CUT = """\
+import paddle
+from paddle import nn
+
+
+def gated(x, width):
+    at = width[0]
+    return paddle.tanh(x[:, :at])
+
+
+class Net(nn.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.head = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return gated(self.head(x), {width})
+"""
+STEPS = """\
+
+
+net = Net(4)
+for x, y in loader:
+    loss = paddle.mean(net(x) - y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "after", "count"), [("paddle.to_tensor([self.width])", STEPS, 1), ("[self.width]", STEPS, 0)]
+)
+def test_what_waits_in_a_step_is_looked_at_without_a_call_that_says_so(width: str, after: str, count: int) -> None:
+    found = check({"net.py": CUT.format(width=width) + after}, "PPF207")
+    assert [finding.code for finding in found] == ["PPF207"] * count
