@@ -695,6 +695,7 @@ def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
     ("body", "count"),
     [
         ("n = x.sum(1)[j] * 3\n            n = n if n > 0 else x", 1),
+        ("seen = paddle.zeros([9])\n            x = x if seen[j] > 0 else -x\n            n = 1 if x.sum() else 2", 2),
         ("h = paddle.matmul(x, x).sqrt()\n            h = max([h[i][j] if self.a else 0.0 for i in range(9)])", 1),
         ("n = paddle.shape(x)[0].cast('int32') * 2\n            x = x * 2 if n > j else x", 0),
         ("n = paddle.to_tensor(j)\n            x = x * 2 if n - 1 > j else x", 0),

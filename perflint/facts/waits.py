@@ -13,7 +13,7 @@ from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
 from perflint.index.kinds import FUNCTION_TAG, Kind
-from perflint.paddle.call_results import HOST_ATTRIBUTES
+from perflint.paddle.call_results import HOST_ATTRIBUTES, MAKERS
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, dotted_names, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
@@ -457,10 +457,12 @@ _VALUES = EVERYTHING & ~Through.ITEM
 _SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
-    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
+    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero"}
     | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort", "matmul", "addmm", "bmm", "softmax"}
 )
 """Functions and methods whose result is on the device, unless they get what is on the host."""
+_MAKES = MAKERS | {"to_tensor", "arange"}
+"""Functions that put a tensor on the device, whatever they get."""
 _SAME = frozenset(
     {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
     | {"concat", "minimum", "maximum", "where", "sqrt", "sort", "exp", "log"}
@@ -542,11 +544,13 @@ def _is_called_for_one(call: ast.Call, value: ValueSource) -> bool | None:
     if last in _COUNTS or (method is None and last in GIVE_A_NUMBER):
         return False
     is_function = value.qualified.startswith("paddle.")
+    if is_function and last in _MAKES:
+        return True
     if last not in _RESULTS | _SAME or not (is_function or method is not None):
         called = [each for each in value.sources() if each.node is not call]
         return _of_sources(called, call) if called and not is_function else None
     given = call.args if is_function or method is None else [method.value]
-    if last == "to_tensor" or not given:
+    if not given:
         return True
     return _any_of(value, given) is not False if last in _RESULTS else _any_of(value, given)
 

@@ -15,6 +15,7 @@ from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.call_results import MAKERS
 from perflint.rules.batch_loop import loops
 from perflint.rules.grown_array import means_training
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values
@@ -28,7 +29,6 @@ from perflint.trace.lengths import passes
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF912"]
-_MAKERS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "empty", "empty_like"})
 _CONVERTS = frozenset({"astype", "cast", "cuda", "to"})
 _WHOLE = ("int", "bool")
 """Parts of the names of types that have no gradient."""
@@ -61,7 +61,7 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
     RULE.code,
     at=At.HOT,
     find_at=_filled,
-    clues=sorted(_MAKERS),
+    clues=sorted(MAKERS),
     is_close=True,
     claims=False,
     heeds_claims=False,
@@ -168,7 +168,7 @@ def _makes(statement: Statement, name: str, numbers: int, point: Point) -> bool:
     package, _, last = point.file.names.qualified(value.func).rpartition(".")
     shape = argument_of(value, "shape", 0)
     axes = len(shape.elts) if isinstance(shape, (ast.List, ast.Tuple)) else None
-    return package == "paddle" and last in _MAKERS and (axes is None or axes > numbers)
+    return package == "paddle" and last in MAKERS and (axes is None or axes > numbers)
 
 
 def _is_whole(argument: ast.expr) -> bool:
