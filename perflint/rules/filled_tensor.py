@@ -21,7 +21,7 @@ from perflint.rules.grown_array import means_training
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, arguments_of
-from perflint.syntax.reaching import before
+from perflint.syntax.reaching import before, sole_value
 from perflint.syntax.scopes import Class, Loop, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
@@ -37,11 +37,15 @@ _PICTURES = re.compile(r"grid|visual|plot|draw|canvas|2im(?:g|age)", re.IGNORECA
 """Names of functions that put pictures together, for people."""
 _MASK = re.compile(r"mask", re.IGNORECASE)
 """Names of tensors of zeros and ones, or of weights that come from lengths, through which no gradient goes."""
+_LINEAR = "paddle.nn.Linear"
+"""A layer that takes any number of axes before the last, and treats each row by itself."""
+_BOUND_AND_WRITTEN = 2
+"""How often a pass mentions a part that it only makes and writes."""
 _FEW = 8
 """The least number of passes for which it matters, where that is known."""
 
 
-def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
+def _filled(point: Point) -> Iterator[tuple[ast.Subscript, tuple[str, str]]]:
     node, loop = point.statement.node, point.statement.loop
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(loop, ast.For):
         return
@@ -54,7 +58,7 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
             return
         at = points_of(point.file).get(loop)
         if at is None or not any(loops(at)):  # PPF907 says more about it
-            yield target, name
+            yield target, (name, _made_by(node.value, loop, point))
 
 
 @rule(
@@ -66,9 +70,22 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
     claims=False,
     heeds_claims=False,
 )
-def filled_tensor(name: str, context: Context) -> None:
+def filled_tensor(found: tuple[str, str], context: Context) -> None:
     """Report ``out[:, i] = part`` in a loop, where ``out`` was made of zeros before it."""
-    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, name=name)
+    name, layer = found
+    late = RULE.texts["late"].format(layer=layer) if layer else ""
+    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, name=name, late=late)
+
+
+def _made_by(part: ast.expr, loop: ast.For, point: Point) -> str:
+    """The linear layer that makes a part, if no pass reads the part: the layer can make all of them after the loop."""
+    made = sole_value(part, point.statement, point.scope)
+    call = made[1] if made is not None else part
+    if not isinstance(call, ast.Call) or Evaluator(point.file, point.full_env).kind(call.func).type != _LINEAR:
+        return ""
+    is_in_pass = any(item is call for item in walk(loop))
+    reads = sum(isinstance(item, ast.Name) and item.id == dotted(part) for item in walk(loop))
+    return dotted(call.func) or "" if is_in_pass and reads <= _BOUND_AND_WRITTEN else ""
 
 
 def _matters(point: Point, loop: Loop, value: ast.expr) -> bool:
