@@ -707,6 +707,19 @@ def test_a_loop_of_a_forward_pass_that_tests_what_it_computes_certainly_tests_a_
     assert len(found(FORWARD.format(name="Net", body=body), Confidence.MEDIUM)) == count
 
 
+@pytest.mark.parametrize(
+    ("first", "count"), [("domains == 1", 1), ("paddle.any(x)", 1), ("[False] * 9", 0), ("None", 0)]
+)
+def test_items_of_a_mask_that_branches_bind(first: str, count: int) -> None:
+    body = f"""\
+keep = {first}
+if args.two:
+    keep = paddle.logical_or(keep, x > 2)
+names = [name for i, name in enumerate(args.names) if keep[i]]
+"""
+    assert len(check(in_step(body), "PPF203")) == count
+
+
 def test_the_largest_of_some_of_a_row_needs_a_mask() -> None:
     text = "h = paddle.matmul(x, x)\nfor i in range(9):\n    x = max([h[i][j] if args.a[j] else 0.0 for j in range(9)])"
     assert "paddle.where(mask, x, paddle.full_like(x, limit)).max(axis=1)" in only(text).message
