@@ -448,12 +448,34 @@ def sized_by_a_result(node: ast.AST, point: Point) -> bool:
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if owner is None or not evaluator.kind(owner).is_tensor:
             return False  # a function of the project, with a name that Paddle has as well
+    return any(_is_a_result(value) is True for value in _tensors_in_sizes(node, point))
+
+
+def is_put_there(node: ast.AST, point: Point) -> bool:
+    """Whether each size in an expression that is a tensor is a number that ``paddle.to_tensor`` put on the device."""
+    waiting = _tensors_in_sizes(node, point)
+    for value in waiting:  # grows in the loop
+        if isinstance(value.node, ast.Subscript):
+            waiting.append(value.part(value.node.value))
+        elif not isinstance(value.node, ast.Call):
+            inner = [each for each in value.sources() if each.node is not value.node]
+            if not inner or len(waiting) > _MOST_VALUES:
+                return False
+            waiting += inner
+        elif not value.qualified.startswith("paddle.") or terminal(value.node) != "to_tensor":
+            return False
+    return bool(waiting)
+
+
+def _tensors_in_sizes(node: ast.AST, point: Point) -> list[ValueSource]:
+    evaluator = Evaluator(point.file, point.full_env)
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     tensors = (part for part in sizes if evaluator.kind(part).is_tensor and not is_in_host_memory(part, point))
-    return any(_is_a_result(asked(part, point.place, through=_VALUES)) is True for part in tensors)
+    return [asked(part, point.place, through=_VALUES) for part in tensors]
 
 
 _VALUES = EVERYTHING & ~Through.ITEM
+_MOST_VALUES = 20
 _SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
