@@ -24,7 +24,7 @@ from perflint.syntax.bindings import plain_assignment
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import terminal
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, indices_of, string_of, walk
 from perflint.syntax.vocabulary import means_scaler
 from perflint.training.steps import Point, of_point, points_of
@@ -228,14 +228,20 @@ def _copied_before(read: ast.Call, context: Context) -> int | None:
 def _taken_one_by_one(read: ast.Call, at: Point) -> int | None:
     """The row of the inner of two loops that take each item of an array by itself: ``x[i, j]``, for each of both."""
     name, value = plain_assignment(at.statement.node) or ("", None)
-    for statement in at.scope.statements if value is read else ():
+    return at.scope.once(_in_loops, lambda: _in_loops(at.scope)).get(name) if value is read else None
+
+
+def _in_loops(scope: Scope) -> dict[str, int]:
+    """The names whose items the loops of a function take one by one, each with the row of the inner loop."""
+    found: dict[str, int] = {}
+    for statement in scope.statements:
         loops = [each.node for each in statement.around if isinstance(each.node, ast.For)]
         counted = {dotted(loop.target) for loop in loops}
-        for item in statement.nodes:
-            indices = indices_of(item.slice) if isinstance(item, ast.Subscript) and dotted(item.value) == name else []
+        for item in statement.nodes if len(loops) > 1 else ():
+            indices = indices_of(item.slice) if isinstance(item, ast.Subscript) else []
             if len(indices) > 1 and all(isinstance(each, ast.Name) and each.id in counted for each in indices):
-                return max(loop.lineno for loop in loops)
-    return None
+                found.setdefault(dotted(item.value) or "", max(loop.lineno for loop in loops))
+    return found
 
 
 def _with_same_values(node: ast.expr) -> list[ast.expr]:
