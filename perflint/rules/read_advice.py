@@ -228,7 +228,8 @@ def _copied_before(read: ast.Call, context: Context) -> int | None:
 def _taken_one_by_one(read: ast.Call, at: Point) -> int | None:
     """The row of the inner of two loops that take each item of an array by itself: ``x[i, j]``, for each of both."""
     name, value = plain_assignment(at.statement.node) or ("", None)
-    return at.scope.once(_in_loops, lambda: _in_loops(at.scope)).get(name) if value is read else None
+    rows: dict[str, int] = at.scope.once(_in_loops, lambda: _in_loops(at.scope)) if value is read else {}
+    return rows.get(name)
 
 
 def _in_loops(scope: Scope) -> dict[str, int]:
@@ -237,8 +238,9 @@ def _in_loops(scope: Scope) -> dict[str, int]:
     for statement in scope.statements:
         loops = [each.node for each in statement.around if isinstance(each.node, ast.For)]
         counted = {dotted(loop.target) for loop in loops}
-        for item in statement.nodes if len(loops) > 1 else ():
-            indices = indices_of(item.slice) if isinstance(item, ast.Subscript) else []
+        nested = statement.nodes if len(loops) > 1 else ()
+        for item in (each for each in nested if isinstance(each, ast.Subscript)):
+            indices = indices_of(item.slice)
             if len(indices) > 1 and all(isinstance(each, ast.Name) and each.id in counted for each in indices):
                 found.setdefault(dotted(item.value) or "", max(loop.lineno for loop in loops))
     return found
