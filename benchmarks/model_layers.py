@@ -49,6 +49,9 @@ def show_parts() -> None:
     rows = parts[:50]
     show("50 parts of [16, 256] written one by one", lambda: filled(rows).sum())
     show("one stack of 50 parts of [16, 256]", lambda: paddle.stack(rows, axis=1).sum())
+    layer = nn.Linear(256, 256)
+    show("a linear layer of each of 50 parts of [16, 256]", lambda: paddle.stack([layer(row) for row in rows]).sum())
+    show("the same layer of one stack of them", lambda: layer(paddle.stack(rows)).sum())
     samples = [trained([1, 30, 768]) for _ in range(24)]
     show("concat in a loop, 24 samples of [30, 768]", lambda: grown(samples).sum())
     show("concat once, 24 samples of [30, 768]", lambda: paddle.concat(samples, axis=0).sum())

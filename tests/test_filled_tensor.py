@@ -169,3 +169,49 @@ def test_a_part_of_what_a_layer_returns_to_another() -> None:
     assert len(check(LAYERS.format(returned="last, parts"), "PPF912")) == 1
     other = LAYERS.format(returned="last") + "\n\ndecoder = Decoder()\nprint(decoder(x)[1].sum())\n"
     assert len(check(other, "PPF912")) == 1
+
+
+DECODER = """\
+import paddle
+from paddle import nn
+
+
+class Decoder(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(64, 64)
+        self.head = nn.Linear(64, 8)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        out = paddle.zeros([x.shape[0], x.shape[1], 8])
+        state = paddle.zeros([x.shape[0], 64])
+        last = x[:, 0]
+        for step in range(x.shape[1]):
+            state, _ = self.cell({given}, state)
+            {body}
+        return out
+
+
+net = Decoder()
+optimizer = paddle.optimizer.Adam(parameters=net.parameters())
+for x, y in loader:
+    loss = paddle.mean(net(x) - y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "body", "is_late"),
+    [
+        ("x[:, step]", "out[:, step] = self.head(state)", True),
+        ("x[:, step]", "scores = self.head(state); out[:, step] = scores", True),
+        ("x[:, step]", "scores = self.drop(state); out[:, step] = scores", False),  # not a layer of the last axis
+        ("last", "last = self.head(state); out[:, step] = last", False),  # the next pass reads it
+    ],
+)
+def test_a_layer_whose_results_no_pass_reads_can_run_once(given: str, body: str, is_late: bool) -> None:
+    [finding] = check(DECODER.format(given=given, body=body), "PPF912")
+    assert ("collect what `self.head` gets, which then makes all parts in one call" in finding.message) is is_late

@@ -387,6 +387,36 @@ class Updater:
 net = Classifier()
 adam = paddle.optimizer.Adam(parameters=net.parameters())
 Updater({passed}, optimizers={{"net": adam}}).fit(loader)
+
+
+CUT = """\
+import paddle
+from paddle import nn
+
+
+def gated(x, width):
+    at = width[0]
+    return paddle.tanh(x[:, :at])
+
+
+class Net(nn.Layer):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.head = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return gated(self.head(x), {width})
+"""
+STEPS = """\
+
+
+net = Net(4)
+for x, y in loader:
+    loss = paddle.mean(net(x) - y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
 """
 
 
@@ -402,3 +432,10 @@ def test_a_network_among_several_that_a_trainer_gets_in_a_dict(passed: str, conf
     head = TRAINED[: TRAINED.index("def train(")].format(keep="self.embedding = embedding", run="self.embedding(ids)")
     found = check(head + UPDATER.format(passed=passed), "PPF203")
     assert [each.confidence for each in found] == confidences
+
+
+    ("width", "after", "count"), [("paddle.to_tensor([self.width])", STEPS, 1), ("[self.width]", STEPS, 0)]
+)
+def test_what_waits_in_a_step_is_looked_at_without_a_call_that_says_so(width: str, after: str, count: int) -> None:
+    found = check({"net.py": CUT.format(width=width) + after}, "PPF207")
+    assert ["pass the number itself" in finding.message for finding in found] == [True] * count

@@ -217,3 +217,22 @@ def test_what_a_step_runs_without_gradients_is_part_of_it() -> None:
 def test_values_of_the_host_need_no_tensor(body: str, is_made_of_host_values: bool) -> None:
     [read] = found(script(body))
     assert ("make it with NumPy, since line" in read.message) is is_made_of_host_values
+
+
+@pytest.mark.parametrize(("item", "is_each"), [("counts[i, j]", True), ("counts[i, 0]", False), ("counts[i]", False)])
+def test_loops_that_take_each_item_need_one_computation_for_all(item: str, is_each: bool) -> None:
+    body = f"""\
+counts = lengths.numpy()
+where = np.zeros([4, 9, 4])
+for i in range(4):
+    at = 0
+    for j in range(4):
+        where[i, at : at + {item}, j] = 1
+        at += 1
+return paddle.matmul(paddle.to_tensor(where), scores)
+"""
+    text = script(body)
+    row = next(number for number, line in enumerate(text.splitlines(), 1) if "for j" in line)
+    [read] = found(text)
+    assert ("compute for all items at once" in read.message) is is_each
+    assert (f"what the loop at line {row} computes" in read.message) is is_each

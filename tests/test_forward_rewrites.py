@@ -188,7 +188,10 @@ class Net(nn.Layer):
         ("mask = h > 0\n        for i in range(h.shape[0]):\n            parts.append(h[i][mask[i]])", 0),
         ("parts = [paddle.stack([paddle.exp(h[i]) for i in range(h.shape[0])])]", 1),
         ("parts = [paddle.concat([paddle.exp(each) * 2 for each in h.unstack()])]", 1),
-        ("parts = [paddle.exp(h[:, i]) for i in range(h.shape[1])]", 0),  # it may need a list
+        ("parts = [paddle.exp(h[:, i]) for i in range(h.shape[1])]", 1),
+        ("return [paddle.exp(h[:, i]) for i in range(h.shape[1])]", 0),  # it may need a list
+        ("for i in range(h.shape[0]):\n            h[i] = i", 1),
+        ("for i in range(h.shape[0]):\n            self.names[i] = i", 0),
         ("parts = [paddle.stack([float(part.sum()) * part for part in h])]", 0),
         ("parts = [paddle.stack([paddle.exp(h[i]) for i in range(h.shape[0]) if self.use[i]])]", 0),
     ],
@@ -199,6 +202,26 @@ def test_what_else_goes_along_a_tensor(body: str, count: int) -> None:
         f"class Net(nn.Layer):\n    def forward(self, x):\n        {first}{body}\n        return paddle.stack(parts)\n"
     )
     assert len(_found("PPF907", model)) == count
+
+
+def test_loops_of_one_function_over_the_same_parts_are_one_finding() -> None:
+    model = """\
+class Net(nn.Layer):
+    def forward(self, x):
+        h = paddle.tanh(x)
+        first = paddle.stack([paddle.exp(part) * 2 for part in h])
+        second = paddle.stack([paddle.log(part) * 2 for part in h])
+        return self.third(first + second)
+
+    def third(self, x):
+        h = paddle.tanh(x)
+        return paddle.stack([paddle.exp(part) * 2 for part in h])
+"""
+    one, other = _found("PPF907", model)
+    first = model[: model.index("first =")].count("\n") + HEAD.count("\n") + 1
+    assert f"the samples of `h` (and 1 more, at line {first + 1}) launches" in one.message
+    assert one.related[0].line == first + 1
+    assert "the samples of `h` launches" in other.message
 
 
 def test_what_a_loop_writes_is_told_once() -> None:

@@ -695,6 +695,7 @@ def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
     ("body", "count"),
     [
         ("n = x.sum(1)[j] * 3\n            n = n if n > 0 else x", 1),
+        ("seen = paddle.zeros([9])\n            x = x if seen[j] > 0 else -x\n            n = 1 if x.sum() else 2", 2),
         ("h = paddle.matmul(x, x).sqrt()\n            h = max([h[i][j] if self.a else 0.0 for i in range(9)])", 1),
         ("n = paddle.shape(x)[0].cast('int32') * 2\n            x = x * 2 if n > j else x", 0),
         ("n = paddle.to_tensor(j)\n            x = x * 2 if n - 1 > j else x", 0),
@@ -704,6 +705,19 @@ def test_a_set_or_a_dict_looks_for_a_tensor_by_its_hash() -> None:
 def test_a_loop_of_a_forward_pass_that_tests_what_it_computes_certainly_tests_a_tensor(body: str, count: int) -> None:
     body = f"for j in range(9):\n            {body}"
     assert len(found(FORWARD.format(name="Net", body=body), Confidence.MEDIUM)) == count
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [("domains == 1", 1), ("paddle.any(x)", 1), ("[False] * 9", 0), ("None", 0)]
+)
+def test_items_of_a_mask_that_branches_bind(first: str, count: int) -> None:
+    body = f"""\
+keep = {first}
+if args.two:
+    keep = paddle.logical_or(keep, x > 2)
+names = [name for i, name in enumerate(args.names) if keep[i]]
+"""
+    assert len(check(in_step(body), "PPF203")) == count
 
 
 def test_the_largest_of_some_of_a_row_needs_a_mask() -> None:

@@ -18,7 +18,7 @@ from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Scope, Statement, headers, terminal
-from perflint.syntax.tree import children, string_of, walk
+from perflint.syntax.tree import alike, children, string_of, walk
 from perflint.training.steps import Point, of_point, points_of
 
 # Finds operations with a result of a size that only the device knows, so that the host waits for it.
@@ -110,6 +110,7 @@ class Form(enum.Enum):
     LOSS_OF_PICKED = "a loss against what a model picked by the same mask"
     COUNT = "how many there are"
     FILL = "places that are filled"
+    PLACES = "the same places of another tensor"
     ROWS = "as many values of each row"
     ROW_EXTREME = "the least or the largest of each row"
 
@@ -168,7 +169,8 @@ class _Dense(UseSearch):
     def follows(self, use: Use) -> bool:
         """Whether a statement only binds one name to the values."""
         around = use.around
-        return (isinstance(around, ast.Assign) and len(around.targets) == 1) or isinstance(around, ast.AugAssign)
+        is_bound = isinstance(around, ast.Assign) and len(around.targets) == 1 and self._form(use) is None
+        return is_bound or isinstance(around, ast.AugAssign)
 
     def sees(self, use: Use, mention: Mention, key: ast.expr | None) -> bool:
         """Whether the code around a name uses the values, unlike ``x.stop_gradient = True`` and ``x is None``."""
@@ -186,6 +188,9 @@ class _Dense(UseSearch):
         if isinstance(around, ast.Subscript) and around.slice is node and isinstance(around.ctx, ast.Store):
             return Form.FILL if self._fills(statement.node) else None
         found = self._taken(around, node, statement) if isinstance(around, ast.Call) else None
+        is_whole = around is statement.node or (found in (Form.LOSS, Form.CLASS_LOSS) and _is_not_reduced(around))
+        if is_whole and self._writes_back(statement.node):
+            return Form.PLACES
         if found in (Form.LOSS, Form.CLASS_LOSS) and not self._others_stay(around, node, statement):
             return None
         return Form.ROW_EXTREME if found is Form.ROWS and _takes_extreme(statement.path_to(around)) else found
@@ -296,6 +301,11 @@ class _Dense(UseSearch):
         is_of_paddle = self._names.resolve(dotted(call.func) or "").startswith("paddle.")
         return not is_of_paddle and terminal(call) not in UNKNOWN_SIZES | _PICKING
 
+    def _writes_back(self, node: ast.stmt) -> bool:
+        """Whether a statement puts the values where the mask took them from: ``y[mask] = x[mask]``."""
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        return isinstance(target, ast.Subscript) and alike(target.slice, mask_of(self._node))
+
     def _fills(self, node: ast.stmt) -> bool:
         """Whether a statement assigns a number to the selected places."""
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
@@ -337,6 +347,12 @@ def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:
     if isinstance(parent, ast.Call):
         return inner is not parent.func and terminal(parent) in _NUMBERS
     return isinstance(parent, (ast.BinOp, ast.UnaryOp))
+
+
+def _is_not_reduced(node: ast.AST) -> bool:
+    """Whether a loss keeps a value for each of those that it gets: ``reduction="none"``."""
+    given = node.keywords if isinstance(node, ast.Call) else ()
+    return any(item.arg == "reduction" and string_of(item.value) == "none" for item in given)
 
 
 def _is_soft(call: ast.Call) -> bool:

@@ -13,7 +13,7 @@ from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
 from perflint.index.kinds import FUNCTION_TAG, Kind
-from perflint.paddle.call_results import HOST_ATTRIBUTES
+from perflint.paddle.call_results import HOST_ATTRIBUTES, MAKERS
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, dotted_names, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
@@ -448,19 +448,43 @@ def sized_by_a_result(node: ast.AST, point: Point) -> bool:
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         if owner is None or not evaluator.kind(owner).is_tensor:
             return False  # a function of the project, with a name that Paddle has as well
+    return any(_is_a_result(value) is True for value in _tensors_in_sizes(node, point))
+
+
+def is_put_there(node: ast.AST, point: Point) -> bool:
+    """Whether each size in an expression that is a tensor is a number that ``paddle.to_tensor`` put on the device."""
+    waiting = _tensors_in_sizes(node, point)
+    for value in waiting:  # grows in the loop
+        if isinstance(value.node, ast.Subscript):
+            waiting.append(value.part(value.node.value))
+        elif not isinstance(value.node, ast.Call):
+            inner = [each for each in value.sources() if each.node is not value.node]
+            if not inner or len(waiting) > _MOST_VALUES:
+                return False
+            waiting += inner
+        elif not value.qualified.startswith("paddle.") or terminal(value.node) != "to_tensor":
+            return False
+    return bool(waiting)
+
+
+def _tensors_in_sizes(node: ast.AST, point: Point) -> list[ValueSource]:
+    evaluator = Evaluator(point.file, point.full_env)
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     tensors = (part for part in sizes if evaluator.kind(part).is_tensor and not is_in_host_memory(part, point))
-    return any(_is_a_result(asked(part, point.place, through=_VALUES)) is True for part in tensors)
+    return [asked(part, point.place, through=_VALUES) for part in tensors]
 
 
 _VALUES = EVERYTHING & ~Through.ITEM
+_MOST_VALUES = 20
 _SEVERAL = (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
-    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
+    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero"}
     | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort", "matmul", "addmm", "bmm", "softmax"}
 )
 """Functions and methods whose result is on the device, unless they get what is on the host."""
+_MAKES = MAKERS | {"to_tensor", "arange"}
+"""Functions that put a tensor on the device, whatever they get."""
 _SAME = frozenset(
     {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
     | {"concat", "minimum", "maximum", "where", "sqrt", "sort", "exp", "log"}
@@ -542,11 +566,13 @@ def _is_called_for_one(call: ast.Call, value: ValueSource) -> bool | None:
     if last in _COUNTS or (method is None and last in GIVE_A_NUMBER):
         return False
     is_function = value.qualified.startswith("paddle.")
+    if is_function and last in _MAKES:
+        return True
     if last not in _RESULTS | _SAME or not (is_function or method is not None):
         called = [each for each in value.sources() if each.node is not call]
         return _of_sources(called, call) if called and not is_function else None
     given = call.args if is_function or method is None else [method.value]
-    if last == "to_tensor" or not given:
+    if not given:
         return True
     return _any_of(value, given) is not False if last in _RESULTS else _any_of(value, given)
 

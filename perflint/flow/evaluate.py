@@ -509,7 +509,9 @@ def _arithmetic(operator: ast.operator, *sides: tuple[ast.expr, Kind]) -> Kind:
     # Only a literal number is certain not to broadcast a 0-D tensor: a host name may be an array.
     scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
     floating = any(kind.floating for kind in tensors)
-    truth = isinstance(operator, tensor_methods.BITWISE) and any(kind.truth for kind in tensors)
+    truths = [kind.truth for kind in tensors]
+    is_and = isinstance(operator, ast.Mult) and len(truths) > 1 and all(truths)  # of two masks: `a * b`
+    truth = is_and or (isinstance(operator, tensor_methods.BITWISE) and any(truths))
     guess = all(kind.guess for kind in tensors)
     return Kind(TENSOR_TAG, scalar=scalar, floating=floating, guess=guess, truth=truth)
 

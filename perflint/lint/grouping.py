@@ -117,7 +117,7 @@ def _release(version: str) -> tuple[int, ...]:
 # method that a step calls like a logger (``self.logger.log(step)``, which prints) is reported where the step calls
 # the method: that is where the code can log less often.
 
-_Cause = tuple[str, str, Loop, bool]
+_Cause = tuple[str, str, Loop, bool, str]
 
 
 def without_wrapped_logs(drafts: Sequence[Draft]) -> list[Draft]:
@@ -161,7 +161,8 @@ def _cause(draft: Draft) -> _Cause | None:
     """The key by which findings are combined; None for one that is reported separately, such as a silenced one."""
     if not catalogue.shipped()[draft.code].same_cause or draft.step is None or draft.is_silenced:
         return None
-    return draft.code, draft.path, loop_of(draft.step), draft.confidence is Confidence.LOW
+    cause = draft.fields.get("cause", "")
+    return draft.code, draft.path, loop_of(draft.step), draft.confidence is Confidence.LOW, cause
 
 
 def _order(draft: Draft) -> tuple[int, int]:

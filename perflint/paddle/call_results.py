@@ -49,6 +49,9 @@ HOST_ATTRIBUTES = frozenset(
 )
 """Tensor attributes that are read without waiting for the device."""
 
+MAKERS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "empty", "empty_like"})
+"""Functions that make a tensor on the device, of a size that they get."""
+
 _REDUCTIONS = frozenset({"mean", "sum", "max", "min", "prod", "norm", "std", "var", "median", "nanmean", "nansum"})
 _FLOAT_REDUCTIONS = frozenset({"mean", "std", "var", "nanmean"})
 LOSS_FUNCTIONS = frozenset(

@@ -11,6 +11,7 @@ from perflint.catalogue import shipped
 from perflint.facts.unknown_size import Form, dense_form, dynamic_op
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.uses import UseSearch, uses
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import READ_METHODS
@@ -29,6 +30,7 @@ from perflint.trace.step_trace import Repeat, StepCall, all_nodes, of_function, 
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF907"]
+_MOST_USES = 20
 _LEAST = 2
 """The least number of operations in a pass for which the loop is worth rewriting; taking a part is one of them."""
 _OPERATIONS = (ast.Call, ast.BinOp, ast.Compare, ast.Subscript)
@@ -65,7 +67,7 @@ class _Passes(NamedTuple):
     items: Sequence[tuple[Point, ast.AST]]
 
 
-def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int, str]]]:
+def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, str, str]]]:
     """The loops and the comprehensions of a statement that do the same with each part of a tensor."""
     predicts = any(means_training(test) is (not truth) for test, truth in point.statement.conditions)
     for loop in _passes_of(point) if not predicts and not is_no_training(point.scope.name) else ():
@@ -75,8 +77,8 @@ def loops(point: Point) -> Iterator[tuple[ast.expr, tuple[str, int, str]]]:
         if way is None or chosen is None or _decides_inside(loop, point, masked):
             continue
         count = _launched(loop) + len(way.parts)
-        if count >= _LEAST:
-            yield loop.over, (way.where, count, chosen)
+        if count >= _LEAST or _writes(loop):
+            yield loop.over, (way.where, "one operation" if count < _LEAST else f"{count} operations", chosen)
 
 
 def _passes_of(point: Point) -> Iterator[_Passes]:
@@ -89,20 +91,26 @@ def _passes_of(point: Point) -> Iterator[_Passes]:
         )
     for item in point.statement.nodes:
         if isinstance(item, (ast.ListComp, ast.GeneratorExp)) and len(item.generators) == 1:
-            drawn, around = item.generators[0], point.statement.parents.get(item)
-            is_joined = isinstance(around, ast.Call) and terminal(around) in _JOIN
-            if not drawn.ifs and (is_joined or is_split(drawn.iter, point)):
+            drawn = item.generators[0]
+            if not drawn.ifs and (_is_joined(item, point) or is_split(drawn.iter, point)):
                 yield _Passes(item, drawn.target, drawn.iter, [item.elt], [(point, each) for each in walk(item.elt)])
 
 
+def _is_joined(parts: ast.expr, point: Point) -> bool:
+    """Whether a call makes one tensor of a list of parts, there or where the name of the list is read."""
+    found = uses(parts, point.place, through=UseSearch(), budget=_MOST_USES)
+    return any(isinstance(use.around, ast.Call) and terminal(use.around) in _JOIN for use in found)
+
+
 @rule(RULE.code, at=At.HOT, find_at=loops, clues=_CLUES, is_close=True, claims=False, heeds_claims=False)
-def batch_loop(found: tuple[str, int, str], context: Context) -> None:
+def batch_loop(found: tuple[str, str, str], context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each part of ``x``."""
     where, count, case = found
     evidence = Evidence(context.here)
     is_optional = any(evidence.is_handed_over(each) for test in context.here.statement.tests for each in required(test))
     confidence = Confidence.LOW if is_optional else Confidence.MEDIUM
-    context.report(RULE.words(case), confidence=confidence, costs_on_cpu=True, where=where, count=str(count))
+    cause = f"{context.here.scope.qualname} {where}"
+    context.report(RULE.words(case), confidence=confidence, costs_on_cpu=True, where=where, count=count, cause=cause)
 
 
 def _masked(loop: _Passes) -> set[ast.AST]:
@@ -134,7 +142,7 @@ def _chosen_by(loop: _Passes, way: Way, point: Point, masked: Collection[ast.AST
         return None
     taken = _Taken(way, point, inside)
     items = [item for item in inside if isinstance(item, ast.Subscript) and item not in masked]
-    if not all(map(taken.is_alike, items)) or not (way.parts or any(map(taken.is_read, items))):
+    if not all(map(taken.is_alike, items)) or not (way.parts or any(map(taken.is_part, items))):
         return None
     return "by mask" if masked else "by index" if any(map(taken.is_indexed, items)) else ""
 
@@ -163,9 +171,9 @@ class _Taken:
             return False
         return bool(counting) or item not in self._summed
 
-    def is_read(self, item: ast.Subscript) -> bool:
-        """Whether the passes read another part of a tensor each."""
-        return isinstance(item.ctx, ast.Load) and bool(self._moving(item))
+    def is_part(self, item: ast.Subscript) -> bool:
+        """Whether the passes read, or write, another part of a tensor each."""
+        return bool(self._moving(item))
 
     def is_indexed(self, item: ast.Subscript) -> bool:
         """Whether numbers that a tensor holds choose the item."""
@@ -301,6 +309,11 @@ def _asks_for_none(test: ast.Compare) -> bool:
     return isinstance(test.ops[0], (ast.Is, ast.IsNot)) or any(
         isinstance(item, ast.Constant) and isinstance(item.value, str) for item in test.comparators
     )
+
+
+def _writes(loop: _Passes) -> bool:
+    """Whether a pass writes into a tensor."""
+    return any(isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Store) for _, item in loop.items)
 
 
 def _launched(loop: _Passes) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, repeat
 
 from perflint.catalogue import shipped
 from perflint.facts.unknown_size import MASK, Form, dense_form, dynamic_op
-from perflint.facts.waits import sized_by_a_result, test_for
+from perflint.facts.waits import is_put_there, sized_by_a_result, test_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -19,6 +19,7 @@ from perflint.rules.spelled import paddle_at
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import terminal
+from perflint.syntax.tree import indices_of
 from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point
 
@@ -46,9 +47,12 @@ def _sized_by_a_tensor(node: ast.Call | ast.Subscript, point: Point) -> str:
     if isinstance(node, ast.Call):
         size = _RANKED if terminal(node) == "topk" else _SHAPE
         return size if dotted(node.func) != "range" and sized_by_a_result(node, point) else ""
-    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    slices = (index for index in indices if isinstance(index, ast.Slice))
-    return _SLICE if any(sized_by_a_result(index, point) for index in slices) else ""
+    return _SLICE if any(sized_by_a_result(each, point) for each in _slices(node)) else ""
+
+
+def _slices(node: ast.Subscript) -> Iterator[ast.Slice]:
+    """The slices of an index with a bound."""
+    return (each for each in indices_of(node.slice) if isinstance(each, ast.Slice) and (each.lower or each.upper))
 
 
 def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
@@ -73,7 +77,9 @@ def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     if _picks(point, step.function) and name != _RANKED:  # a rank says the same without a size
         confidence = Confidence.LOW
     form = dense_form(point, expression) if name not in _SIZES else None
-    advice = RULE.texts[form.value if form is not None else name]
+    sized = [*_slices(expression)] if isinstance(expression, ast.Subscript) else [expression]
+    is_put = name in (_SLICE, _SHAPE) and all(map(is_put_there, sized, repeat(point)))
+    advice = RULE.texts["a number put there" if is_put else form.value if form is not None else name]
     test = test_for(point, expression) if form is not None else None
     if test is not None:
         advice += RULE.texts["under a test"].format(where=f"line {context.file.row(test)}")

@@ -15,12 +15,13 @@ from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.call_results import MAKERS
 from perflint.rules.batch_loop import loops
 from perflint.rules.grown_array import means_training
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, arguments_of
-from perflint.syntax.reaching import before
+from perflint.syntax.reaching import before, sole_value
 from perflint.syntax.scopes import Class, Loop, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
@@ -28,7 +29,6 @@ from perflint.trace.lengths import passes
 from perflint.training.steps import Point, points_of
 
 RULE = shipped()["PPF912"]
-_MAKERS = frozenset({"zeros", "zeros_like", "ones", "ones_like", "full", "full_like", "empty", "empty_like"})
 _CONVERTS = frozenset({"astype", "cast", "cuda", "to"})
 _WHOLE = ("int", "bool")
 """Parts of the names of types that have no gradient."""
@@ -37,11 +37,15 @@ _PICTURES = re.compile(r"grid|visual|plot|draw|canvas|2im(?:g|age)", re.IGNORECA
 """Names of functions that put pictures together, for people."""
 _MASK = re.compile(r"mask", re.IGNORECASE)
 """Names of tensors of zeros and ones, or of weights that come from lengths, through which no gradient goes."""
+_LINEAR = "paddle.nn.Linear"
+"""A layer that takes any number of axes before the last, and treats each row by itself."""
+_BOUND_AND_WRITTEN = 2
+"""How often a pass mentions a part that it only makes and writes."""
 _FEW = 8
 """The least number of passes for which it matters, where that is known."""
 
 
-def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
+def _filled(point: Point) -> Iterator[tuple[ast.Subscript, tuple[str, str]]]:
     node, loop = point.statement.node, point.statement.loop
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(loop, ast.For):
         return
@@ -54,21 +58,34 @@ def _filled(point: Point) -> Iterator[tuple[ast.Subscript, str]]:
             return
         at = points_of(point.file).get(loop)
         if at is None or not any(loops(at)):  # PPF907 says more about it
-            yield target, name
+            yield target, (name, _made_by(node.value, loop, point))
 
 
 @rule(
     RULE.code,
     at=At.HOT,
     find_at=_filled,
-    clues=sorted(_MAKERS),
+    clues=sorted(MAKERS),
     is_close=True,
     claims=False,
     heeds_claims=False,
 )
-def filled_tensor(name: str, context: Context) -> None:
+def filled_tensor(found: tuple[str, str], context: Context) -> None:
     """Report ``out[:, i] = part`` in a loop, where ``out`` was made of zeros before it."""
-    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, name=name)
+    name, layer = found
+    late = RULE.texts["late"].format(layer=layer) if layer else ""
+    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, name=name, late=late)
+
+
+def _made_by(part: ast.expr, loop: ast.For, point: Point) -> str:
+    """The linear layer that makes a part, if no pass reads the part: the layer can make all of them after the loop."""
+    made = sole_value(part, point.statement, point.scope)
+    call = made[1] if made is not None else part
+    if not isinstance(call, ast.Call) or Evaluator(point.file, point.full_env).kind(call.func).type != _LINEAR:
+        return ""
+    is_in_pass = any(item is call for item in walk(loop))
+    reads = sum(isinstance(item, ast.Name) and item.id == dotted(part) for item in walk(loop))
+    return dotted(call.func) or "" if is_in_pass and reads <= _BOUND_AND_WRITTEN else ""
 
 
 def _matters(point: Point, loop: Loop, value: ast.expr) -> bool:
@@ -168,7 +185,7 @@ def _makes(statement: Statement, name: str, numbers: int, point: Point) -> bool:
     package, _, last = point.file.names.qualified(value.func).rpartition(".")
     shape = argument_of(value, "shape", 0)
     axes = len(shape.elts) if isinstance(shape, (ast.List, ast.Tuple)) else None
-    return package == "paddle" and last in _MAKERS and (axes is None or axes > numbers)
+    return package == "paddle" and last in MAKERS and (axes is None or axes > numbers)
 
 
 def _is_whole(argument: ast.expr) -> bool:

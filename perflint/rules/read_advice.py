@@ -20,11 +20,12 @@ from perflint.index.project import Place
 from perflint.lint.context import Context, Shown
 from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
 from perflint.query import query
+from perflint.syntax.bindings import plain_assignment
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import base_of, string_of, walk
+from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.tree import base_of, indices_of, string_of, walk
 from perflint.syntax.vocabulary import means_scaler
 from perflint.training.steps import Point, of_point, points_of
 
@@ -186,6 +187,9 @@ def advice(call: ast.Call, context: Context) -> Advice:
         return _advice_of((IN_FORWARD if is_forward else READ).words("copied before", row=str(copied)))
     if ends_a_loop_inside(context.here):
         return _advice_of(READ.words("ends a loop"))
+    looped = _taken_one_by_one(call, context.here)
+    if looped is not None:
+        return _advice_of((IN_FORWARD if is_forward else READ).words("one by one", row=str(looped)))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
@@ -224,6 +228,27 @@ def _copied_before(read: ast.Call, context: Context) -> int | None:
             else:
                 rows.add(source.node.lineno)
     return rows.pop() if len(rows) == 1 else None
+
+
+def _taken_one_by_one(read: ast.Call, at: Point) -> int | None:
+    """The row of the inner of two loops that take each item of an array by itself: ``x[i, j]``, for each of both."""
+    name, value = plain_assignment(at.statement.node) or ("", None)
+    rows: dict[str, int] = at.scope.once(_in_loops, lambda: _in_loops(at.scope)) if value is read else {}
+    return rows.get(name)
+
+
+def _in_loops(scope: Scope) -> dict[str, int]:
+    """The names whose items the loops of a function take one by one, each with the row of the inner loop."""
+    found: dict[str, int] = {}
+    for statement in scope.statements:
+        loops = [each.node for each in statement.around if isinstance(each.node, ast.For)]
+        counted = {dotted(loop.target) for loop in loops}
+        nested = statement.nodes if len(loops) > 1 else ()
+        for item in (each for each in nested if isinstance(each, ast.Subscript)):
+            indices = indices_of(item.slice)
+            if len(indices) > 1 and all(isinstance(each, ast.Name) and each.id in counted for each in indices):
+                found.setdefault(dotted(item.value) or "", max(loop.lineno for loop in loops))
+    return found
 
 
 def _with_same_values(node: ast.expr) -> list[ast.expr]:

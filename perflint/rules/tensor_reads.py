@@ -14,6 +14,7 @@ from perflint.paddle.tensor_methods import ARRAY_FUNCTIONS, CONVERSIONS, COPYING
 from perflint.rules.edits import on_device
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of, is_none
+from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
@@ -159,9 +160,17 @@ class Evidence:
         if isinstance(node, ast.BinOp):
             return node.left, node.right
         if isinstance(node, ast.Subscript):
-            return (node.value,)
+            return node.value, *self._bound_in_branches(node.value)
         definition = self._definitions.get(dotted(node) or "")
         return (definition,) if definition is not None else ()
+
+    def _bound_in_branches(self, node: ast.expr) -> Sequence[ast.expr]:
+        """What several statements may give a name: ``mask = a == b``, and in a branch ``mask = paddle.any(a)``."""
+        if not isinstance(node, ast.Name):
+            return ()
+        values = [each.value for each in before(node.id, self._point.statement, self._point.scope)]
+        known = [each for each in values if each is not None and not self.kind(each).is_host]
+        return known if len(known) == len(values) else ()
 
     def _is_tensor_call(self, call: ast.Call) -> bool:
         qualified = self.builtin(call.func)

@@ -9,18 +9,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 from perflint.flow.by_statement import backward_names, with_comprehensions
-from perflint.flow.known_arguments import Told
+from perflint.flow.known_arguments import Handed, Told
 from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, UNKNOWN, Kind
 from perflint.index.project import FileIndex, Place, Project
+from perflint.query import query
 from perflint.stopwatch import phase
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted_names
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import Scope, own_parts
 from perflint.syntax.vocabulary import decodes
+from perflint.trace.events import StepEvent
 from perflint.trace.step_trace import (
     Alternatives,
     Called,
@@ -45,6 +48,7 @@ from perflint.training.step_loops import Reads, forward_passes, optimizer_steps,
 from perflint.training.steps import Point, Step, points_of, reads_of
 
 _NO_CLUES = Clues()
+_Kind = TypeVar("_Kind", bound=Node)
 
 
 def note(trace: StepTrace) -> None:
@@ -122,7 +126,7 @@ class _HotPath:
 
     def _called(self, nodes: Iterable[Node], path: str, step: Step) -> None:
         """Go on with what some nodes of a function in a file call."""
-        for node in _own_calls(nodes):
+        for node in _own(nodes, StepCall):
             for target in node.targets if not node.every.is_rare else ():
                 self._enter(target, node, path, step)
 
@@ -146,6 +150,7 @@ class _HotPath:
             is_worth_it = is_worth_a_look(at, self._clues) or has_parts_worth_a_look(at, self._clues)
         else:
             is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
+        is_worth_it = is_worth_it or (way.led_from is not None and _waits(target.function, target.handed, target.told))
         if is_worth_it and (way.sure or not (way.forward and self._clues.sure)):
             summary = target.summary
             if summary is not None:
@@ -168,6 +173,17 @@ class _HotPath:
                 env = each.env if gains else known.env
                 ways = known.ways if told in known.ways else (*known.ways, told)
             points[each.statement.node] = Point(each.statement, place.scope, at, env, each.loop, place.file, ways)
+
+
+@query(cycle=False)
+def _waits(at: Place, handed: Handed, told: Told) -> bool:
+    """Whether a function that a step loop leads to waits for the device, itself or in what it calls."""
+    summary = Called(at, handed, told).summary
+    own = summary.nodes if summary is not None else ()
+    calls = (target for each in _own(own, StepCall) for target in each.targets)
+    return any(each.kind.waits for each in _own(own, StepEvent)) or any(
+        _waits(each.function, each.handed, each.told) for each in calls
+    )
 
 
 def _of_forward(at: Place) -> Step:
@@ -208,7 +224,7 @@ def _note_reads(nodes: Iterable[Node], at: Place) -> None:
 
     Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
     """
-    for node in _own_calls(nodes):
+    for node in _own(nodes, StepCall):
         call, statement, target = node.node, node.place.statement, node.reached[0].function
         if not isinstance(call, ast.Call) or statement is None or not node.is_sure or target.file is at.file:
             continue
@@ -219,14 +235,14 @@ def _note_reads(nodes: Iterable[Node], at: Place) -> None:
             reads_of(at.file)[at.file.source.lines.offset(call.lineno, call.col_offset)] = read
 
 
-def _own_calls(nodes: Iterable[Node]) -> list[StepCall]:
-    """The calls of a function among some of its nodes, without those in what it calls."""
-    found, waiting = list[StepCall](), [*nodes]
+def _own(nodes: Iterable[Node], kind: type[_Kind]) -> list[_Kind]:
+    """What a function does itself, of one kind, among some of its nodes."""
+    found, waiting = list[_Kind](), [*nodes]
     for node in waiting:  # grows in the loop
         if isinstance(node, Repeat):
             waiting += node.body
         elif isinstance(node, Alternatives):
             waiting += [each for _, arm in node.arms for each in arm]
-        elif isinstance(node, StepCall):
+        elif isinstance(node, kind):
             found.append(node)
     return found
