@@ -387,6 +387,21 @@ class Updater:
 net = Classifier()
 adam = paddle.optimizer.Adam(parameters=net.parameters())
 Updater({passed}, optimizers={{"net": adam}}).fit(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("passed", "confidences"),
+    [
+        ('{"net": net}', [Confidence.MEDIUM]),
+        ("models=dict(net=net)", [Confidence.MEDIUM]),
+        ('{"net": make(), "other": net}', []),  # another entry
+    ],
+)
+def test_a_network_among_several_that_a_trainer_gets_in_a_dict(passed: str, confidences: list[Confidence]) -> None:
+    head = TRAINED[: TRAINED.index("def train(")].format(keep="self.embedding = embedding", run="self.embedding(ids)")
+    found = check(head + UPDATER.format(passed=passed), "PPF203")
+    assert [each.confidence for each in found] == confidences
 
 
 CUT = """\
@@ -421,19 +436,6 @@ for x, y in loader:
 
 
 @pytest.mark.parametrize(
-    ("passed", "confidences"),
-    [
-        ('{"net": net}', [Confidence.MEDIUM]),
-        ("models=dict(net=net)", [Confidence.MEDIUM]),
-        ('{"net": make(), "other": net}', []),  # another entry
-    ],
-)
-def test_a_network_among_several_that_a_trainer_gets_in_a_dict(passed: str, confidences: list[Confidence]) -> None:
-    head = TRAINED[: TRAINED.index("def train(")].format(keep="self.embedding = embedding", run="self.embedding(ids)")
-    found = check(head + UPDATER.format(passed=passed), "PPF203")
-    assert [each.confidence for each in found] == confidences
-
-
     ("width", "after", "count"), [("paddle.to_tensor([self.width])", STEPS, 1), ("[self.width]", STEPS, 0)]
 )
 def test_what_waits_in_a_step_is_looked_at_without_a_call_that_says_so(width: str, after: str, count: int) -> None:
