@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.facts.entry_points import DeviceWork, EntryPoint, entry_points, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, entry_points, work_of
 from tests.support import Files, project
 
 LOOP = """
@@ -121,3 +121,44 @@ def test_a_program_for_paddle_1_is_no_entry_point() -> None:
 )
 def test_what_a_step_spends_its_time_on(layers: str, work: set[DeviceWork]) -> None:
     assert work_of(only(f"{LOOP}\nnet = [{layers}, {layers}, {layers}]\n")) == work
+
+
+MADE = """
+import paddle
+from paddle import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Conv2D(3, 512, 3)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+class Trainer:
+    def setup(self):
+        model = {made}
+        if self.ranks > 1:
+            model = {wrapped}
+        self.model = model
+
+    def fit(self, loader, opt):
+        for x, y in loader:
+            loss = self.model(x, y)
+            loss.backward()
+            opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "wrapped", "known"),
+    [
+        ("Net()", "paddle.DataParallel(model)", {"Net"}),
+        ("Net()", "unknown(3)", set()),
+        ("unknown(3)", "paddle.DataParallel(model)", set()),
+    ],
+)
+def test_a_model_that_is_wrapped_under_a_test_is_the_same(made: str, wrapped: str, known: set[str]) -> None:
+    assert {owner.name for _, owner in classes_of_model(only(MADE.format(made=made, wrapped=wrapped)))} == known

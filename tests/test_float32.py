@@ -11,7 +11,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.flow.resolving import opened
-from perflint.inputs.input_files import AMP_SETTINGS, AmpSetting
+from perflint.inputs.input_files import AMP_OPTIONS, AmpSetting
 from perflint.output.verdict_text import verdict_lines
 from perflint.trace.step_trace import traces
 from perflint.trace.verdict import verdict
@@ -115,7 +115,8 @@ CONFIGURED = TRAIN.format(around="with paddle.amp.auto_cast(enable=cfg.train.amp
     ("files", "words"),
     [
         ({"conf/a.yml": "train:\n  amp: False\n"}, "`amp: False` (conf/a.yml:2)"),
-        ({"conf/a.json": '{\n  "amp": false\n}\n'}, '`"amp": false` (conf/a.json:2)'),
+        ({"conf/a.json": '{\n  "amp": false\n}\n'}, "`amp: false` (conf/a.json:2)"),
+        ({"conf/a.yml": "train: {lr: 0.1, amp: no}\n"}, "`amp: no` (conf/a.yml:1)"),
         ({"conf/a.yml": "amp: False\n", "conf/b.yml": "amp: true\n"}, ""),
         ({"conf/a.yml": "amp: False\n", "run.sh": "python train.py --amp\n"}, ""),
         ({"conf/a.yml": "amp: False\n", "README.md": "python train.py --amp\n"}, ""),
@@ -324,18 +325,14 @@ def test_a_loss_that_reads_by_numpy_gets_words() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "settings"),
     [
-        ("a.yml", "use_amp: no\n", [AmpSetting(1, "use_amp", "use_amp: no", False, False)]),
-        ("a.yml", "amp_level: O1\n", [AmpSetting(1, "amp_level", "amp_level: O1", True, False)]),
-        ("a.yml", "AMP:\n  level: O1\n", []),
-        ("a.yml", "clamp: 2.0\nsample: no\n", []),
         ("a.sh", "python a.py --fp16 --x 1\n", [AmpSetting(1, "fp16", "--fp16", True, True)]),
         ("a.sh", " -o Global.use_amp=True\n", [AmpSetting(1, "use_amp", "Global.use_amp=True", True, True)]),
         ("a.sh", "python a.py --use-amp False\n", [AmpSetting(1, "use_amp", "--use-amp False", False, True)]),
         ("a.sh", "python a.py --sample 1 # for amp\n", []),
     ],
 )
-def test_what_files_say_of_amp(name: str, text: str, settings: list[AmpSetting]) -> None:
-    assert list(AMP_SETTINGS.read(name, text.encode()) or ()) == settings
+def test_what_lines_that_start_programs_say_of_amp(name: str, text: str, settings: list[AmpSetting]) -> None:
+    assert list(AMP_OPTIONS.read(name, text.encode()) or ()) == settings
 
 
 GIVEN = """\
@@ -429,3 +426,130 @@ def test_each_loss_of_a_step_is_scaled() -> None:
     ) in message
     [alone] = said(OPTIONS + PLAIN)
     assert "`scaler.scale(loss).backward(); scaler.step(opt); scaler.update()`" in alone
+
+
+START = "import paddle\nfrom {0}.own import {1}Loop\n\n{1}Loop(paddle.optimizer.Adam()).run(load())\n"
+STARTED = {"loop.py": SHARED, "train_a.py": START.format("a", "A"), "train_b.py": START.format("b", "B")}
+
+
+def test_other_networks_of_a_loop_are_programs_of_their_own_if_others_start_them() -> None:
+    """Each updater of a trainer is edited alone; those of one program, which an option chooses, are reported once."""
+    own = {f"{at}/own.py": OWN_STEP.format(name=at.upper(), layer="nn.Conv2D(64, 512, 3)") for at in ("a", "b")}
+    assert [each.path for each in check({**STARTED, **own}, "PPF301")] == ["a/own.py", "b/own.py"]
+    both = "import paddle\nfrom a.own import ALoop\nfrom b.own import BLoop\n\n"
+    both += "LOOPS = {'a': ALoop, 'b': BLoop}\nLOOPS[input()](paddle.optimizer.Adam()).run(load())\n"
+    assert [each.path for each in check({"loop.py": SHARED, **own, "train.py": both}, "PPF301")] == ["a/own.py"]
+
+
+def test_the_forward_pass_is_that_of_the_step_and_not_of_another_one_in_the_same_loop() -> None:
+    indirect = OWN_STEP.replace("= self.net(batch)", "= self.all(batch)")
+    indirect += "\n    def all(self, batch):\n        return self.net(batch)\n"
+    narrow = indirect.format(name="A", layer="nn.Conv2D(8, 16, 3)")
+    wide = indirect.format(name="B", layer="nn.Conv2D(64, 512, 3)")
+    (finding,) = check({**STARTED, "a/own.py": narrow, "b/own.py": wide}, "PPF301")
+    assert (finding.path, wide[finding.start : finding.end]) == ("b/own.py", "self.all(batch)")
+
+
+TRAINER = """\
+import gan
+import paddle
+from registry import build
+
+
+class Trainer:
+    def __init__(self, cfg):
+        self.model = build(cfg)
+
+    def run(self, loader):
+        for batch in loader:
+            self.model.{step}(batch)
+
+
+Trainer(load()).run(batches())
+"""
+REGISTERED = """\
+import paddle
+from registry import MODELS
+
+
+@MODELS.register()
+class Gan:
+    def __init__(self):
+        self.net = paddle.vision.models.resnet50()
+        self.opt = paddle.optimizer.Adam(parameters=self.net.parameters())
+
+    def {step}(self, batch):
+        loss = self.net(batch).mean()
+        loss.backward()
+        self.opt.step()
+        self.opt.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(("step", "count"), [("train_iter", 1), ("process", 0)])
+def test_a_method_with_the_name_of_a_step_belongs_to_the_loop_that_calls_it(step: str, count: int) -> None:
+    """A registry makes the model, so that only the name shows which method the loop calls."""
+    registry = "MODELS = Registry()\n\n\ndef build(cfg):\n    return MODELS.get(cfg.name)()\n"
+    files = {
+        "train.py": TRAINER.format(step=step),
+        "gan.py": REGISTERED.format(step=step),
+        "registry.py": "from registries import Registry\n\n" + registry,
+    }
+    assert len(said(files)) == count
+
+
+SCALED = PLAIN.replace("net = resnet50()\n", "net = resnet50()\n{made}\n")
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("scaler = paddle.amp.GradScaler()", 1),  # alone it turns itself off
+        ("dtype = paddle.float16 if args.amp else paddle.float32", 1),
+        ("dtype = paddle.float32 if args.amp else paddle.float16", 0),
+        ("net.to(dtype='float16')", 0),
+        ("net = scaled(net, fp16=args.level)", 0),
+        ("scaled = args.amp", 1),
+    ],
+)
+def test_a_scaler_and_what_an_option_leaves_off_are_no_amp(made: str, count: int) -> None:
+    assert len(said(OPTIONS + SCALED.format(made=made))) == count
+
+
+def test_amp_of_a_static_graph_is_not_that_of_a_step() -> None:
+    static = "import paddle\n\npaddle.enable_static()\n\n\ndef compress(opt):\n"
+    static += "    return paddle.static.amp.decorate(opt, use_dynamic_loss_scaling=True)\n"
+    used = OPTIONS + "from other import compress\n" + PLAIN
+    assert len(said({"train.py": used, "other.py": static})) == 1
+    assert (
+        said({"train.py": used, "other.py": static.replace("paddle.enable_static()\n", "").replace("static.", "")})
+        == []
+    )
+
+
+def test_the_configurations_of_a_project_answer_for_one_that_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ask = 'parser.add_argument("--config", type=str)\nargs = parser.parse_args()\n'
+    files = {"setup.cfg": "", "train.py": HEAD + ask + AS_ASKED}
+    assert reported(tmp_path, files, capsys) == []
+    (found,) = reported(tmp_path, {**files, "configs/small.yml": "epochs: 3\n"}, capsys)
+    assert "off by default: `--amp`" in found["message"]
+
+
+@pytest.mark.parametrize("word", ["QAT", "QuantConfig"])
+def test_training_that_simulates_integers_is_left_alone(word: str) -> None:
+    assert said(OPTIONS + f"from paddle.quantization import {word}\n" + PLAIN) == []
+
+
+@pytest.mark.parametrize(("name", "count"), [("hessian_vector_product", 0), ("average", 1)])
+def test_a_step_that_differences_gradients_needs_float32(name: str, count: int) -> None:
+    search = f"def {name}(net, x):\n    return net(x + 0.01).mean() - net(x - 0.01).mean()\n\n\n"
+    assert len(said(OPTIONS + search + PLAIN.replace("    opt.step()", f"    {name}(net, x)\n    opt.step()"))) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("resnet18", 1), ("LeNet", 0)])
+def test_a_network_of_a_table_counts(name: str, count: int) -> None:
+    nets = f"NETS = {{'small': {name}}}\n"
+    text = OPTIONS.replace("import resnet50", f"import {name}") + nets + PLAIN
+    assert len(said(text.replace("resnet50()", "NETS[args.net]()"))) == count

@@ -153,6 +153,7 @@ def test_the_impact_of_an_event(code: str, body: str, level: ImpactLevel, reason
         ("exe = paddle.static.Executor(paddle.CPUPlace())\n", LOW),
         ("place = paddle.CUDAPlace(0) if use_cuda else paddle.CPUPlace()\n", MEDIUM),
         ("mean = paddle.to_tensor([0.5], place=paddle.CPUPlace())\n", MEDIUM),
+        ("loader = paddle.io.DataLoader(data, places=[paddle.CPUPlace()])\n", MEDIUM),
         ("def load(x, place=paddle.CPUPlace()):\n    return paddle.to_tensor(x, place=place)\n", MEDIUM),
         ("", MEDIUM),
     ],

@@ -53,6 +53,13 @@ def test_one_that_imports_from_another_is_one_with_it(text: str) -> None:
     assert ["c/z.py"] in projects(files)
 
 
+@pytest.mark.parametrize("added", ["'b'", '"./b"', "os.path.join(here, 'b')", "'b/'"])
+def test_one_that_finds_modules_in_another_is_one_with_it(added: str) -> None:
+    files = {"a/x.py": f"import sys\nsys.path.append({added})\nimport y", "b/y.py": "", "c/z.py": ""}
+    assert projects(files) == [["a/x.py", "b/y.py"], ["c/z.py"]]
+    assert len(projects({**files, "a/x.py": f"paths.append({added})\nimport y"})) == 3
+
+
 @pytest.mark.parametrize("mark", ["README.md", "setup.py", ".git", "requirements.txt"])
 def test_what_stands_in_the_root_of_a_project_holds_it_together(mark: str) -> None:
     files = {"tools/train.py": "", "models/net.py": ""}

@@ -28,7 +28,7 @@ from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, termina
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
 from perflint.training import step_loops
-from perflint.training.evidence import steps_environment, takes_optimizer_step
+from perflint.training.evidence import STEP_METHODS, steps_environment, takes_optimizer_step
 
 # Finds training entry points: the places where programs do their training steps, each with the parts of its step.
 #
@@ -128,41 +128,16 @@ class EntryPoint:
 def entry_points(project: Project) -> Sequence[EntryPoint]:
     """The entry points of all programs of a project that are worth advice, one for all similar ones."""
     alike: list[list[EntryPoint]] = []
-    for group in _by(lambda entry: entry.loop, project):
-        known = next((each for each in alike if _are_copies(each[0], group[0])), None)
+    for group in entries_by(lambda entry: entry.loop, project):
+        known = next((each for each in alike if are_copies(each[0], group[0])), None)
         if known is None:
             alike.append(group)
         else:
             known.extend(group)
-    return [_one_of(group) for group in alike]
+    return [one_of(group) for group in alike]
 
 
-@query
-def program_entries(project: Project) -> Sequence[EntryPoint]:
-    """The same, one for each file with step loops, unless it is a copy of another one, or of one next to it."""
-    kept: list[list[EntryPoint]] = []
-    groups = _by(lambda entry: entry.driven_from, project)
-    for group in sorted(groups, key=lambda each: len(each[0].driven_from.parts)):
-        known = next((each for each in kept if _is_variant(each[0], group[0])), None)
-        if known is None:
-            kept.append(group)
-        else:
-            known.extend(group)
-    return [_one_of(group) for group in kept]
-
-
-def _is_variant(first: EntryPoint, second: EntryPoint) -> bool:
-    """Whether a program is a backup or a variant next to another one, or a copy of it that lies further inside."""
-    one, other = first.driven_from, second.driven_from
-    folder = one.parts[:-1]
-    is_inside = other.parts[: len(folder)] == folder and other.parts[-1] == one.parts[-1]
-    if is_inside and one.source.text == other.source.text:
-        return True
-    beside = (first.file.parts[:-1], folder) == (second.file.parts[:-1], other.parts[:-1])
-    return beside and _are_copies(first, second)
-
-
-def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[EntryPoint]]:
+def entries_by(key: Callable[[EntryPoint], object], project: Project) -> list[list[EntryPoint]]:
     """All entry points of a project in groups."""
     groups: dict[object, list[EntryPoint]] = {}
     for file in project.mentions.of("backward"):
@@ -180,10 +155,11 @@ def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
     return [entry for entry in entry_points(file.project) if entry.file is file]
 
 
-def _one_of(group: list[EntryPoint]) -> EntryPoint:
-    """The first one of a group, or the first whose model is known and not narrow if that of the first is narrow."""
+def one_of(group: list[EntryPoint]) -> EntryPoint:
+    """The first one of a group, at best in the file of its loop; one of a known wide model if its own is narrow."""
     wide = (each for each in group if classes_of_model(each) and not is_narrow(each))
-    first = next(wide, group[0]) if len(group) > 1 and is_narrow(group[0]) else group[0]
+    first = next((each for each in group if each.file is each.driven_from), group[0])
+    first = next(wide, first) if len(group) > 1 and is_narrow(first) else first
     others = tuple((other.file, other.call) for other in group if other is not first)
     return replace(first, others=others)
 
@@ -228,7 +204,8 @@ def _driver(at: Place, statement: Statement) -> tuple[FileIndex, Scope, Loop] | 
             found = at.file, at.scope, link.node
     if found is not None or isinstance(at.scope.node, ast.Module):
         return found
-    for site in CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE):
+    least = Certainty.NAME if at.scope.name in STEP_METHODS else Certainty.OVERRIDE
+    for site in CallGraph.of(at.file.project).each(at, least):
         if not site.file.is_quiet and site.scope is not at.scope:
             found = _driver(site.function, site.statement)
             if found is not None:
@@ -320,7 +297,7 @@ def _is_model(at: Place, name: str) -> bool:
     return means_model(last) and name not in at.file.names.bound
 
 
-def _are_copies(first: EntryPoint, second: EntryPoint) -> bool:
+def are_copies(first: EntryPoint, second: EntryPoint) -> bool:
     """Whether two programs train the same way: in one file, in steps of one shape, or with nearly the same calls."""
     if first.file is second.file or _shape(first) == _shape(second):
         return True
@@ -428,6 +405,8 @@ def _has_wide(file: FileIndex) -> bool:
     """Whether a file has a convolution with many channels, or with an unknown number of them, or a known backbone."""
     if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
         return False
+    if _reads_backbone(file):
+        return True
     for scope in file.scopes.scopes:
         for call in scope.calls:
             name = file.names.resolve(dotted(call.func) or "")
@@ -499,7 +478,13 @@ def _work_in(file: FileIndex) -> frozenset[DeviceWork]:
     if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
         return frozenset()
     calls = ((Place(file, scope), call) for scope in file.scopes.scopes for call in scope.calls)
-    return frozenset(filter(None, (_work(at, call) for at, call in calls)))
+    own = (DeviceWork.CONVOLUTIONS,) if _reads_backbone(file) else ()
+    return frozenset(filter(None, (*own, *(_work(at, call) for at, call in calls))))
+
+
+def _reads_backbone(file: FileIndex) -> bool:
+    """Whether a file reads the name of a library's network for images, as in a table: ``NETS = {"r50": resnet50}``."""
+    return any(_VISION.match(file.names.resolve(name)) and name in file.loads for name in file.names.bound)
 
 
 def _work(at: Place, call: ast.Call) -> DeviceWork | None:

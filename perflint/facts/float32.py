@@ -30,9 +30,11 @@ from perflint.syntax.tree import is_literal, string_of, walk
 from perflint.syntax.vocabulary import is_no_training, trains
 
 _SETTING_UP = ("auto_cast", "amp_guard", "decorate", "amp_configs")
-_MENTIONS = ("auto_cast", "amp_guard", "autocast", "GradScaler", "AmpScaler", "amp_configs", "use_amp", "amp_level")
+_MENTIONS = ("auto_cast", "amp_guard", "autocast", "amp_configs", "use_amp", "amp_level")
 _LOW = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp", "half")
 """Names of code that trains in less than float32, or handles such tensors."""
+_QUANTIZES = ("QAT", "ImperativeQuantAware", "QuantConfig")
+"""Names of training that simulates integers of 8 bits, which bfloat16 blurs: it has 8 significant bits itself."""
 _SPEAKS = re.compile(r"amp(?:_|\b)|fp16|bf16|float16|half|precision|auto_?cast|mixed|\bO[12]\b", re.IGNORECASE)
 """Words of tests that decide about AMP, and not about training as a whole."""
 _OF_SETTINGS = frozenset({"config", "cfg", "config_file", "config_path", "opt", "yml"})
@@ -75,16 +77,20 @@ def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
     """How far the training in a file, with its loop in another one, is in float32; None if it may not be."""
     imports = Imports.of(file.project)
     loaded = files_with(file) | files_with(driver) | imports.closure(imports.on_path(file) | imports.on_path(driver))
-    trained = sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path)
+    trained = sorted(
+        (one for one in loaded if not (one.is_quiet or one.is_offline or one.is_static)), key=lambda one: one.path
+    )
     own = (file, driver)
+    if any(each.has_words(*_QUANTIZES) for each in own):
+        return None
     switches = [switch for each in trained for switch in _switches_in(each, each in own)]
     if None in switches:
         return None
     if switches:
         found = [switch for each in own for switch in _switches_in(each, True) if switch is not None]
         found.sort(key=lambda one: (one.kind, one.row))
-        is_clear = bool(found) and found[0].kind is not SwitchKind.DECIDED and not any(map(_takes_settings, trained))
-        return Float32(found[0]) if is_clear else None
+        is_open = not file.project.inputs.settings and any(map(_takes_settings, trained))
+        return Float32(found[0]) if found and found[0].kind is not SwitchKind.DECIDED and not is_open else None
     if any(_mentions(each, each in own, *_MENTIONS) for each in trained):
         return None
     return None if any(_mentions(each, True, *_LOW) for each in own) else Float32()
@@ -94,7 +100,8 @@ def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
 def _mentions(file: FileIndex, is_own: bool, *words: str) -> bool:
     """Whether the code of a file, and not just a comment, has one of some names: ``numpy.float16`` is none.
 
-    ``is_own``: whether the step is there; otherwise functions that do other steps do not count.
+    ``is_own``: whether the step is there; otherwise functions that do other steps do not count. Nor does an option that
+    is off by default, or what only that leads to: ``paddle.float16 if args.fp16 else paddle.float32``.
     """
     if file.is_foreign or not file.has_words(*words):
         return False
@@ -104,13 +111,26 @@ def _mentions(file: FileIndex, is_own: bool, *words: str) -> bool:
     for node in walk(file.tree):
         name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
         is_named = name in named or (isinstance(node, ast.Constant) and node.value in named)
-        if is_named and node not in inside and not _is_of_numpy(node, file):
+        if is_named and node not in inside and not (_is_harmless(node, file) or _is_left_off(node, file)):
             return True
     return False
 
 
-def _is_of_numpy(node: ast.AST, file: FileIndex) -> bool:
-    return file.names.resolve(dotted(node) or "").startswith("numpy.")
+def _is_left_off(node: ast.AST, file: FileIndex) -> bool:
+    """Whether a name is that of an option that is off by default, or is read only if such an option is on."""
+    name = getattr(node, "id", None) or getattr(node, "attr", None)
+    load = next((each for each in file.loads.get(name, ()) if each.node is node), None) if name else None
+    if load is None or load.statement is None or load.scope is None:
+        return False
+    at = Place(file, load.scope, load.statement)
+    tests = [(load.node, True), *tests_within(load.node, load.statement), *load.statement.conditions]
+    return any(_off(test, at, truth) is not None for test, truth in tests)
+
+
+def _is_harmless(node: ast.AST, file: FileIndex) -> bool:
+    """Whether a name is one of NumPy's, or ``paddle.amp`` itself, whose ``GradScaler`` alone turns nothing on."""
+    name = file.names.resolve(dotted(node) or "")
+    return name.startswith("numpy.") or name == "paddle.amp"
 
 
 def _does_another_step(scope: Scope) -> bool:

@@ -219,8 +219,8 @@ def _uses_layers(file: FileIndex) -> bool:
 
 # Finds files that run on the CPU, from what they or the scripts that load them pass to ``set_device``.
 
-_OF_DATA = frozenset({"to_tensor", "create_lod_tensor", "set", "Tensor", "VarBase"})
-"""Calls that take the place of one tensor, regardless of the device of the program."""
+_OF_DATA = frozenset({"to_tensor", "create_lod_tensor", "set", "Tensor", "VarBase", "DataLoader"})
+"""Calls that take the place of one tensor, or of batches, regardless of the device of the program."""
 
 _ACCELERATORS = ("CUDA", "cuda", "XPUPlace", "NPUPlace", "CustomPlace", "set_device")
 

@@ -30,7 +30,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, loads_of, unpacked_from, values_bound_by
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import (
     all_parameters,
     annotation_of,
@@ -129,14 +129,20 @@ class Values(Part):
         """The functions or objects that the assignments of a function give a name, if all are of the project.
 
         That is ``Trainer`` or ``GanTrainer`` after ``trainer = GanTrainer(cfg) if cfg.gan else Trainer(cfg)``. A
-        ``None`` at first does not count: nothing of it can be called.
+        ``None`` at first does not count: nothing of it can be called. ``model = DataParallel(model)`` gives what the
+        others do.
         """
         bound = bindings_of(at.scope).get(name, ())
         values = [dict(values_bound_by(statement.node)).get(name) for statement in bound[:_MOST_VALUES]]
         values = [value for value in values if value is None or not is_none(value)]
         if not values or len(bound) > _MOST_VALUES or not all(isinstance(value, MAY_BE_FUNCTIONS) for value in values):
             return None
-        kinds = [self._bound(at, value) for value in values if value is not None]
+        wrapping = [value for value in values if isinstance(value, ast.Call) and name in plain_names(value)]
+        kinds = [self._bound(at, value) for value in values if value is not None and value not in wrapping]
+        if not kinds:
+            return None
+        made = {name: reduce(join, kinds)}
+        kinds += [Evaluator(at.file, made).kind(value) for value in wrapping]
         if all(kind.tag == FUNCTION_TAG for kind in kinds):
             return reduce(join, kinds)
         is_known = all(kind.tag in (OBJECT_TAG, LAYER_TAG) and kind.type for kind in kinds)
@@ -303,9 +309,10 @@ class Values(Part):
     def _with_locals(self, at: Place, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
         defined = definitions_of(at.scope)
-        names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
-        evaluator = Evaluator(at.file, env)
-        made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
+        names, evaluator = plain_names(value), Evaluator(at.file, env)
+        made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined.get(name), ast.Call)}
+        several = {name: self._one_of_several(at, name) for name in names - defined.keys() - {*at.scope.parameters}}
+        made |= {name: kind for name, kind in several.items() if kind is not None}
         if not made:
             return env
         known = Environment(env)

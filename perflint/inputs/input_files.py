@@ -383,11 +383,10 @@ def notebooks_naming(path: str, names: Iterable[str], inputs: Inputs) -> set[str
     return {notebook.path for notebook in files if wanted.issubset(notebook.said)}
 
 
-# --- settings of mixed precision, in configuration files and in lines that start programs
+# --- options for mixed precision, in lines that start programs; and what configuration files set about it
 
 _ABOUT_AMP = (b"amp", b"AMP", b"fp16", b"bf16", b"float16", b"precision")
 _AMP_NAME = r"(?:[A-Za-z]\w*_)?(?:amp|fp16|bf16|float16|bfloat16|auto_?cast|precision)(?:_\w+)?"
-_AMP_KEY = re.compile(rf"[ \t]*[\"']?({_AMP_NAME})[\"']?[ \t]*[:=][ \t]*[\"']?([\w.]+)", re.IGNORECASE)
 _AMP_OPTION = re.compile(
     rf"(?<![\w.-])(?:--?(?=[\w-])|(?=(?:\w+\.)+\w+=))((?:\w+\.)*(?:[\w-]*[_-])?{_AMP_NAME})(?:[ \t=]+(\w+))?(?!\w)",
     re.IGNORECASE,
@@ -410,38 +409,21 @@ class AmpSetting:
     is_passed: bool
 
 
-def _amp_settings(name: str, data: bytes) -> tuple[AmpSetting, ...] | None:
+def _amp_options(name: str, data: bytes) -> tuple[AmpSetting, ...] | None:
     if not any(word in data for word in _ABOUT_AMP):
         return None
-    rows = list(enumerate(data.decode("utf-8", "replace").splitlines(), 1))
-    if name.lower().endswith(".sh"):
-        return tuple(each for row, text in rows for each in _passed(row, text)) or None
-    if name.lower().endswith(".md"):
-        return tuple(each for row, text in rows if _STARTS.match(text) for each in _passed(row, text)) or None
-    return tuple(each for row, text in rows for each in _set(row, text)) or None
-
-
-def _set(row: int, text: str) -> Iterator[AmpSetting]:
-    found = _AMP_KEY.match(text)
-    if found is not None:
-        yield AmpSetting(row, found[1], found[0].strip(), found[2].lower() not in _OFF_WORDS, is_passed=False)
+    rows = enumerate(data.decode("utf-8", "replace").splitlines(), 1)
+    is_script = name.lower().endswith(".sh")
+    return tuple(each for row, text in rows if is_script or _STARTS.match(text) for each in _passed(row, text)) or None
 
 
 def _passed(row: int, text: str) -> Iterator[AmpSetting]:
     for found in _AMP_OPTION.finditer(text):
         key = found[1].rpartition(".")[2].replace("-", "_")
-        yield AmpSetting(row, key, found[0], (found[2] or "").lower() not in _OFF_WORDS, is_passed=True)
+        yield AmpSetting(row, key, found[0], _is_on(found[2] or ""), is_passed=True)
 
 
-AMP_SETTINGS = InputKind(
-    "settings of mixed precision",
-    (
-        *("*.yml", "*.yaml", "conf*/**/*.yml", "conf*/**/*.yaml", "conf*/*.json", "*conf*.json"),
-        *("*.sh", "*/*.sh", "*.md"),
-    ),
-    _amp_settings,
-    is_optional=True,
-)
+AMP_OPTIONS = InputKind("options of mixed precision", ("*.sh", "*/*.sh", "*.md"), _amp_options, is_optional=True)
 
 
 def is_about_amp(key: str) -> bool:
@@ -451,14 +433,27 @@ def is_about_amp(key: str) -> bool:
 
 def amp_settings(path: str, key: str, inputs: Inputs) -> list[tuple[str, AmpSetting]]:
     """The rows about a key of mixed precision in the project of a file, each with the path of its file."""
-    found = [
-        (each.path, setting)
-        for files in inputs.around(AMP_SETTINGS, path)
+    if not is_about_amp(key):
+        return []
+    rows = (
+        (each.path, AmpSetting(row.row, key, f"{key}: {row.text}", _is_on(row.text), is_passed=False))
+        for files in inputs.around(SETTINGS, path)
         for each in files
-        for setting in each.said
-        if setting.key == key
-    ]
-    return list(dict.fromkeys(found))
+        for row in each.said
+        if row.keys[-1] == key
+    )
+    passed = (
+        (each.path, option)
+        for files in inputs.around(AMP_OPTIONS, path)
+        for each in files
+        for option in each.said
+        if option.key == key
+    )
+    return list(dict.fromkeys([*rows, *passed]))
+
+
+def _is_on(text: str) -> bool:
+    return text.lower() not in _OFF_WORDS
 
 
 # --- sizes of batches and numbers of workers, in lines that start programs
@@ -513,7 +508,7 @@ SETTINGS = InputKind(
 
 # --- all kinds
 
-KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS, PASSED_NUMBERS, SETTINGS)
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_OPTIONS, PASSED_NUMBERS, SETTINGS)
 """All kinds."""
 
 

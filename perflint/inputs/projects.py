@@ -28,6 +28,8 @@ _IMPORT = re.compile(
     r"|import[ \t]+(?P<modules>[^\n#;]*))",
     re.MULTILINE,
 )
+_ON_PATH = re.compile(r"\bsys\.path\.\w+\([^\n]*?[\"'](?:\./)?(\w+)/?[\"']")
+"""A folder that a program adds to its path: ``sys.path.append("models")``."""
 _WORD = re.compile(r"[\w.]+")
 _COMMENT = re.compile(r"#.*")
 
@@ -48,7 +50,7 @@ def split(sources: Mapping[str, Source]) -> Split:
     """Split the files of a run into projects.
 
     A directory with a README, a ``setup.py`` or its own repository is one project. In a directory without any of these,
-    each subdirectory is a project, joined with those that it imports from.
+    each subdirectory is a project, joined with those that it imports from, or adds to its ``sys.path``.
     """
     found = Split()
     _split(sources, found)
@@ -116,7 +118,8 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
         return top
 
     for path, source in sources.items():
-        for first in {name.partition(".")[0] for _, name in imported_modules(source.text)}:
+        named = {name.partition(".")[0] for _, name in imported_modules(source.text)}
+        for first in sorted(named.union(_ON_PATH.findall(source.text) if "sys.path" in source.text else ())):
             there = names.get(first)
             if there is not None and there != tops[path]:
                 owner[find(tops[path])] = find(there)

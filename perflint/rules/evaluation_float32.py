@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.amp import amp_calls
-from perflint.facts.entry_points import EntryPoint, classes_of_model, is_narrow, program_entries, work_of
+from perflint.facts.entry_points import EntryPoint, classes_of_model, is_narrow, work_of
 from perflint.facts.evaluations import WholeEvaluation, evaluating_calls, runs_of_model
 from perflint.facts.float32 import is_turned_on
 from perflint.findings import Confidence, Related
@@ -20,6 +20,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.scopes import Statement, terminal
 from perflint.trace.forward_pass import forward_pass
+from perflint.trace.started import program_entries
 from perflint.training.intent import runs_while_training
 
 RULE = shipped()["PPF310"]

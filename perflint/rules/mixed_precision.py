@@ -14,7 +14,6 @@ from perflint.facts.entry_points import (
     EntryPoint,
     dotted_loss,
     is_left_out,
-    program_entries,
     runs_wide_layers,
     work_of,
 )
@@ -39,7 +38,7 @@ from perflint.syntax.tree import calls_in
 from perflint.trace.events import StepEvent
 from perflint.trace.forward_pass import Begins, forward_pass
 from perflint.trace.loading import workers_of
-from perflint.trace.started import Standing, standing
+from perflint.trace.started import Standing, program_entries, standing
 from perflint.trace.step_trace import all_nodes, of_loop
 from perflint.trace.verdict import gains_from_amp, verdict
 from perflint.training.evidence import takes_optimizer_step

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.entry_points import DeviceWork, EntryPoint, program_entries, speaks_of, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.programs import passed_for
 from perflint.findings import Confidence, Related
 from perflint.index.imports import Imports
@@ -18,6 +18,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.syntax.tree import string_of
+from perflint.trace.started import program_entries
 
 RULE = shipped()["PPF116"]
 _BATCH = re.compile(r"(?:per_(?:device|gpu)_)?(?:train_)?(?:batch_size|bs)")

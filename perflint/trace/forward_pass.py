@@ -7,6 +7,7 @@ else that runs the model, such as ``render(rays)`` or ``self.forward()``, it is 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Loop
 from perflint.syntax.tree import calls_in
 from perflint.syntax.vocabulary import means_loss, means_model
 from perflint.trace.step_trace import (
@@ -32,6 +34,7 @@ from perflint.trace.step_trace import (
 )
 
 _RUNS = ("forward", "__call__")
+_HIGHER = re.compile("hessian|jvp|vjp")
 
 
 class Begins(NamedTuple):
@@ -72,9 +75,9 @@ def _running(nodes: Sequence[Node], entry: EntryPoint, seen: set[Summary]) -> It
             for _, arm in node.arms:
                 yield from _running(arm, entry, seen)
         elif isinstance(node, StepCall):
-            below = reached([node])
-            if any(each.function.scope is entry.scope for each in below):
-                for summary in node.reached:
+            leading = [each for each in node.reached if _leads_to(each, entry)]
+            if leading:
+                for summary in leading:
                     if summary not in seen:
                         seen.add(summary)
                         yield from _running(summary.nodes, entry, seen)
@@ -82,6 +85,17 @@ def _running(nodes: Sequence[Node], entry: EntryPoint, seen: set[Summary]) -> It
                 yield Begins(node.node, node.place)
         elif isinstance(node, (Launches, Unknown)) and _comes_before(node, entry) and _names_model(node.node):
             yield Begins(node.node, node.place)
+
+
+@query
+def has_second_derivatives(at: Place, loop: Loop) -> bool:
+    """Whether a step multiplies by second derivatives, by the names of what it calls: differences need float32."""
+    return any(_HIGHER.search(each.function.scope.name.lower()) for each in reached(of_loop(at, loop).nodes))
+
+
+def _leads_to(function: Summary, entry: EntryPoint) -> bool:
+    """Whether a function does the backward pass of a step, or leads to it: a loop may reach those of others, too."""
+    return any(each.function.scope is entry.scope for each in (function, *reached(function.nodes)))
 
 
 def _runs_model(call: StepCall) -> bool:

@@ -16,7 +16,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import NamedTuple
 
-from perflint.facts.entry_points import EntryPoint, program_entries
+from perflint.facts.entry_points import EntryPoint, is_narrow
 from perflint.facts.float32 import Float32, float32_of
 from perflint.facts.origin import HOST, UNKNOWN, is_read_back, origin
 from perflint.facts.waits import needed_for
@@ -28,6 +28,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, AdjacentWaits, HostWork, Part, Typical, Wait, joined, step_ms
+from perflint.trace.started import program_entries
 from perflint.trace.step_trace import (
     MOST_CALLS,
     Alternatives,
@@ -299,7 +300,8 @@ def _weight(items: Iterable[_Item]) -> int:
 @query
 def float32_in(file: FileIndex) -> tuple[EntryPoint | None, Float32 | None]:
     """The model that the step loops of a file train, if known, and how far they train in float32."""
-    entry = next((each for each in program_entries(file.project) if each.driven_from is file), None)
+    entries = [each for each in program_entries(file.project) if each.driven_from is file]
+    entry = next((each for each in entries if not is_narrow(each)), entries[0] if entries else None)
     return entry, float32_of(entry.file if entry is not None else file, file)
 
 

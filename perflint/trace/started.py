@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from perflint.facts.entry_points import EntryPoint, are_copies, entries_by, one_of
 from perflint.facts.gradient_graphs import FITTED
 from perflint.facts.programs import is_toy
 from perflint.flow.calls import Certainty
@@ -30,6 +31,7 @@ from perflint.trace.reached import (
     reached,
     reached_by,
     share_a_program,
+    starters,
     sure_uses,
 )
 from perflint.trace.step_trace import StepTrace, occurrences
@@ -362,3 +364,44 @@ def _is_training(at: Place, call: ast.Call) -> bool:
     if name == "train":
         return isinstance(call.func, ast.Attribute) and "trainer" in ast.unparse(call.func.value).lower()
     return takes_optimizer_step(call)
+
+
+# -- which of their steps are worth advice -----------------------------------------------------------------------------
+
+
+@query
+def program_entries(project: Project) -> Sequence[EntryPoint]:
+    """The entry points that are worth advice, one for the programs of each file with step loops.
+
+    The steps of such a file that are in other files, as the updaters of a trainer are, belong together if the same
+    programs reach them. Copies of another program, or of one next to it, count as that.
+    """
+    kept: list[list[EntryPoint]] = []
+    groups = [part for group in entries_by(lambda entry: entry.driven_from, project) for part in _by_programs(group)]
+    for group in sorted(groups, key=lambda each: len(each[0].driven_from.parts)):
+        known = next((each for each in kept if _is_variant(each[0], group[0])), None)
+        if known is None:
+            kept.append(group)
+        else:
+            known.extend(group)
+    return [one_of(group) for group in kept]
+
+
+def _by_programs(group: Sequence[EntryPoint]) -> list[list[EntryPoint]]:
+    """The steps that the loops of a file do, by the programs that reach them if they are in several files."""
+    parts: dict[object, list[EntryPoint]] = {}
+    for entry in group:
+        is_one = all(each.file is entry.file for each in group)
+        parts.setdefault(() if is_one else starters(Place(entry.file, entry.scope)), []).append(entry)
+    return [*parts.values()]
+
+
+def _is_variant(first: EntryPoint, second: EntryPoint) -> bool:
+    """Whether a program is a backup or a variant next to another one, or a copy of it that lies further inside."""
+    one, other = first.driven_from, second.driven_from
+    folder = one.parts[:-1]
+    is_inside = other.parts[: len(folder)] == folder and other.parts[-1] == one.parts[-1]
+    if is_inside and one is not other and one.source.text == other.source.text:
+        return True
+    beside = (first.file.parts[:-1], folder) == (second.file.parts[:-1], other.parts[:-1])
+    return beside and are_copies(first, second)

@@ -35,6 +35,7 @@ from perflint.findings import (
 from perflint.flow.constants import Constants
 from perflint.index.project import Place, Project
 from perflint.paddle.inside import INSIDE, short
+from perflint.trace.forward_pass import has_second_derivatives
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import (
     WORTH_MS,
@@ -196,7 +197,8 @@ def gains_from_amp(entry: EntryPoint) -> bool:
     """Whether a step trains a model in float32 whose layers Tensor Cores can run."""
     if float32_of(entry.file, entry.driven_from) is None or not work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS}:
         return False
-    return not (is_narrow(entry) or optimizes_an_input(Place(entry.driven_from, entry.driver), entry.loop))
+    step = Place(entry.driven_from, entry.driver), entry.loop
+    return not (is_narrow(entry) or optimizes_an_input(*step) or has_second_derivatives(*step))
 
 
 def _amp(trace: StepTrace, state: _State) -> Iterator[StepEdit]:
