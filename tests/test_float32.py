@@ -235,6 +235,40 @@ def test_three_dimensional_convolutions_have_to_be_named(layer: str, arguments: 
     assert [f"`paddle.amp.auto_cast({arguments})`" in each for each in messages] == ([True] if arguments else [])
 
 
+SPECTRAL = (
+    HEAD
+    + """\
+class {name}(paddle.nn.Layer):
+    def forward(self, out, y):
+        return paddle.log(paddle.signal.stft(out, 256).abs() + 1e-5).mean() - y.mean()
+
+
+net, criterion = resnet50(), {name}()
+opt = paddle.optimizer.Momentum(parameters=net.parameters())
+for x, y in loader:
+    loss = criterion(net(x), y)
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+@pytest.mark.parametrize(("name", "is_whole"), [("STFTLoss", False), ("AudioLoss", True)])
+def test_a_loss_on_spectra_stays_in_float32(name: str, is_whole: bool) -> None:
+    (finding,) = check(SPECTRAL.format(name=name), "PPF301")
+    assert ("run its forward pass and its loss under" in finding.message) is is_whole
+    assert ("run its forward pass, but not its loss on spectra, under" in finding.message) is not is_whole
+    assert finding.fix is not None and bool(finding.fix.edits) is is_whole
+
+
+def test_a_model_that_runs_without_gradients_is_not_the_one_that_trains() -> None:
+    teacher = "with paddle.no_grad():\n        seen = teacher(x)\n    loss = F.mse_loss(net(x), seen)"
+    text = OPTIONS + PLAIN.replace("if True:\n        loss = F.cross_entropy(net(x), y)", teacher)
+    assert "seen" in text
+    (message,) = said(text.replace("net = resnet50()", "net, teacher = resnet50(), resnet50()"))
+    assert message.startswith("This step trains `net` in float32.")
+
+
 def test_programs_count_each_and_variants_next_to_one_do_not() -> None:
     one = OPTIONS + PLAIN
     apart = {"a/train.py": one, "b/train.py": one}

@@ -28,7 +28,7 @@ from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, termina
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
 from perflint.training import step_loops
-from perflint.training.evidence import STEP_METHODS, steps_environment, takes_optimizer_step
+from perflint.training.evidence import STEP_METHODS, steps_environment, takes_optimizer_step, turns_gradients_off
 
 # Finds training entry points: the places where programs do their training steps, each with the parts of its step.
 #
@@ -278,11 +278,15 @@ def _bound_below(node: ast.stmt) -> set[str]:
 
 
 def _called_in(node: ast.stmt) -> Iterator[str]:
-    for item in ast.walk(node):
-        if isinstance(item, ast.Call):
-            name = dotted(item.func)
-            if name is not None:
-                yield name.removesuffix(".forward")
+    """The names that a statement calls, but for what it runs without gradients, such as a teacher."""
+    waiting: list[ast.AST] = [node]
+    for item in waiting:  # grows in the loop
+        if isinstance(item, ast.With) and any(turns_gradients_off(each.context_expr) for each in item.items):
+            continue
+        waiting += ast.iter_child_nodes(item)
+        name = dotted(item.func) if isinstance(item, ast.Call) else None
+        if name is not None:
+            yield name.removesuffix(".forward")
 
 
 def _is_model(at: Place, name: str) -> bool:

@@ -36,7 +36,7 @@ from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import calls_in
 from perflint.trace.events import StepEvent
-from perflint.trace.forward_pass import Begins, forward_pass
+from perflint.trace.forward_pass import Begins, compares_spectra, forward_pass
 from perflint.trace.loading import workers_of
 from perflint.trace.started import Standing, program_entries, standing
 from perflint.trace.step_trace import all_nodes, of_loop
@@ -110,6 +110,7 @@ def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
         model=model_of(entry) if entry.is_alone else "the model",
         at=context.where(entry.file.path, entry.file.row(entry.call)),
         cast=_arguments(entry),
+        under=RULE.texts["without loss" if compares_spectra(entry) else "with loss"],
         scaler=_scaler(entry),
         switch=_named(switch, context) if switch is not None else "",
         first=waits,
@@ -157,7 +158,7 @@ def _scaler(entry: EntryPoint) -> str:
 
 
 def _fix(entry: EntryPoint) -> Fix:
-    obstacle = _obstacle(entry)
+    obstacle = "spectra" if compares_spectra(entry) else _obstacle(entry)
     spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
     if obstacle or spelled is None:
         return replace(RULE.words(obstacle), paddle=_PADDLE)

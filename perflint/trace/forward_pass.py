@@ -17,7 +17,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop
+from perflint.syntax.scopes import Loop, Scope
 from perflint.syntax.tree import calls_in
 from perflint.syntax.vocabulary import means_loss, means_model
 from perflint.trace.step_trace import (
@@ -35,6 +35,7 @@ from perflint.trace.step_trace import (
 
 _RUNS = ("forward", "__call__")
 _HIGHER = re.compile("hessian|jvp|vjp")
+_ON_SPECTRA = re.compile(r"(stft|fft|spectral).*loss", re.IGNORECASE)
 
 
 class Begins(NamedTuple):
@@ -91,6 +92,20 @@ def _running(nodes: Sequence[Node], entry: EntryPoint, seen: set[Summary]) -> It
 def has_second_derivatives(at: Place, loop: Loop) -> bool:
     """Whether a step multiplies by second derivatives, by the names of what it calls: differences need float32."""
     return any(_HIGHER.search(each.function.scope.name.lower()) for each in reached(of_loop(at, loop).nodes))
+
+
+def compares_spectra(entry: EntryPoint) -> bool:
+    """Whether a loss of a step works on spectra, by the names of what it calls: their logarithms need float32."""
+    return _compares_spectra(Place(entry.driven_from, entry.driver), entry.loop, entry.scope)
+
+
+@query
+def _compares_spectra(at: Place, loop: Loop, scope: Scope) -> bool:
+    met = reached(of_loop(at, loop).nodes)
+    own = next((reached(each.nodes) for each in met if each.function.scope is scope), met)
+    scopes = [each.function.scope for each in own]
+    names = [name for each in scopes for name in (each.name, each.owner.name if each.owner is not None else "")]
+    return any(map(_ON_SPECTRA.search, names))
 
 
 def _leads_to(function: Summary, entry: EntryPoint) -> bool:
