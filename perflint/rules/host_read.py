@@ -22,6 +22,7 @@ from perflint.rules.tensor_reads import READING_CALLS, certainty, tensor_read_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import terminal
+from perflint.trace.events import events_at
 from perflint.training.step_loops import is_of_tensors
 from perflint.training.steps import Point, Read, points_of, reads_of
 
@@ -84,10 +85,12 @@ def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
 
 
 def _is_needed(read: Read) -> bool:
-    """Whether the host needs what a helper reads: then the wait stays, and no edit of the call removes it."""
-    own = (item for _, item, call in read.file.calls_named(terminal(read.call) or "") if call is read.call)
-    points = (points_of(read.file).get(item.node) for item in own)
-    return any(point is not None and needed_for(point, read.call, forward=False) for point in points)
+    """Whether the host needs all that the function of a read waits for: no edit of the call removes that."""
+    scopes = [scope for scope, _, call in read.file.calls_named(terminal(read.call) or "") if call is read.call]
+    points = (points_of(read.file).get(item.node) for scope in scopes for item in scope.statements)
+    found = ((point, each) for point in points if point is not None for each in events_at(point))
+    waits = [(point, each.node) for point, each in found if each.kind is not None and each.kind.waits]
+    return bool(waits) and all(needed_for(point, node, forward=False) for point, node in waits)
 
 
 @rule(RULE.code, at=At.STEP, find_at=_helpers, claims=False)
