@@ -231,7 +231,6 @@ def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> b
 # PPF107: a loader, or its iterator with its workers, created again at each step.
 
 REBUILT = shipped()["PPF107"]
-LOADER = "paddle.io.DataLoader"
 
 
 @rule(REBUILT.code, at=At.STEP, calls=["iter"], names=named(LOADER, code=REBUILT.code), claims=False)
