@@ -477,7 +477,7 @@ def test_what_compares_the_batch_with_predictions_stays_behind_the_step() -> Non
 
 def test_the_type_of_a_tensor_needs_no_read() -> None:
     assert advice("least = np.finfo(loss.numpy().dtype).min") == (
-        "get the type from its name, `str(x.dtype)`, without a tensor."
+        'take `x.dtype`, or for NumPy its name, `str(x.dtype).removeprefix("paddle.")`, without reading the tensor.'
     )
 
 
