@@ -62,6 +62,13 @@ def test_boundaries_that_are_passed_as_they_are() -> None:
     assert rows("pass", "list(range(1, steps))") == [9]
 
 
+def test_the_branches_of_a_function_are_one_finding() -> None:
+    made = (
+        "if rate:\n    bounds = list(range(1, steps))\n    return paddle.optimizer.lr.PiecewiseDecay(bounds, values)\n"
+    )
+    assert rows(made + "bounds = list(range(2, steps))") == [8]
+
+
 class Counted(list[int]):
     """Boundaries that count how often one of them is asked for."""
 

@@ -21,12 +21,19 @@ _COUNTS = ("range", "arange", "trange")
 @rule(RULE.code, at=At.ANYWHERE, names=named(_SCHEDULE, code=RULE.code))
 def searched_schedule(call: ast.Call, context: Context) -> None:
     """Report ``PiecewiseDecay(boundaries, values)`` after ``for i in range(steps): boundaries.append(i)``."""
-    if context.callee(call) != _SCHEDULE:
-        return
+    scope = context.place.scope
+    made = (each for each in scope.calls if context.callee(each) == _SCHEDULE)
+    filled = {each: rows for each in made if (rows := _filled(each, scope))}
+    if next(iter(filled), None) is call:  # the other branches of a function are written the same way
+        related = (Related(context.file.path, max(filled[call]), "a boundary for each step"),)
+        context.report(RULE.words(), related=related)
+
+
+def _filled(call: ast.Call, scope: Scope) -> list[int]:
+    """The rows above the call of a schedule where it gets the numbers of all steps as boundaries."""
     given = argument_of(call, "boundaries", 0)
-    filled = [each.lineno for each in _of_all_steps(given, context.place.scope)] if given is not None else []
-    if rows := [row for row in filled if row <= call.lineno]:
-        context.report(RULE.words(), related=(Related(context.file.path, max(rows), "a boundary for each step"),))
+    found = _of_all_steps(given, scope) if given is not None else ()
+    return [each.lineno for each in found if each.lineno <= call.lineno]
 
 
 def _of_all_steps(boundaries: ast.expr, scope: Scope) -> Iterator[ast.expr]:
