@@ -24,7 +24,7 @@ def train(model, loader, optimizer):
         loss = model(x, y)
         loss.backward()
         optimizer.step()
-        optimizer.clear_grad(set_to_zero=False)
+        optimizer.clear_grad()
         note(loss)
         print(loss.item())
 """

@@ -39,21 +39,18 @@ def cases() -> dict[str, Case]:
     return {case.code: case for case in (Case(path.name[:6].upper(), path) for path in scripts)}
 
 
-_FOR_ALL_PARAMETERS = ("PPF501", "PPF502")
 _IN_FLOAT32 = ("PPF301",)
 
 
 def findings(script: str, text: str, *codes: str) -> list[Finding]:
     """What the rules that are on by default find in the text of a script, and the rules with these codes.
 
-    All scripts train in float32, so that their weights can be compared bit for bit; and what nearly each of them does
-    for all its parameters belongs to the scripts of the two rules about that.
+    All scripts train in float32, so that their weights can be compared bit for bit.
     """
-    ignored = _IN_FLOAT32 + tuple(code for code in _FOR_ALL_PARAMETERS if code not in codes)
     shared = {name: Source(name, (SCRIPTS / name).read_text(encoding="utf-8")) for name in SHARED}
     return engine.check(
         {**shared, script: Source(script, text)},
-        Settings(join_lines=False, extend_select=codes, ignore=ignored, min_impact=ImpactLevel.LOW),
+        Settings(join_lines=False, extend_select=codes, ignore=_IN_FLOAT32, min_impact=ImpactLevel.LOW),
     )
 
 
