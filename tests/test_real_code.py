@@ -72,13 +72,15 @@ READ: dict[str, dict[str, list[int]]] = {
     # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
     f"{DETECTION}/modeling/ssod/losses.py": {"PPF207": [119, 120, 225, 226]},
     f"{DETECTION}/modeling/ssod/utils.py": {
-        "PPF207": [81],  # both losses hand it their masks; 74 selects by the mask that 72 has just waited for
+        # 72 and 74: what the mask takes of two tensors goes back to where it took it, so `where` does; 81: both losses hand it masks
+        "PPF207": [72, 72, 74, 74, 81],
     },
     f"{DETECTION}/modeling/transformers/dino_transformer.py": {"PPF205": [606]},  # a zero; 604 is an infinity
     f"{DETECTION}/modeling/transformers/matchers.py": {"PPF210": [121]},  # for SciPy, image by image: one copy would do
     f"{DETECTION}/modeling/transformers/utils.py": {
         "PPF205": [253],  # the 2 of a division
     },
+    f"{DETECTION}/optimizer/optimizer.py": {"PPF510": [85]},  # a cosine with a boundary for each step
     f"{DETECTION}/slim/distill_loss.py": {
         "PPF203": [706, 713],  # for each box of each image; 713 guards a division by a sum
     },
