@@ -72,7 +72,8 @@ READ: dict[str, dict[str, list[int]]] = {
     # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
     f"{DETECTION}/modeling/ssod/losses.py": {"PPF207": [119, 120, 225, 226]},
     f"{DETECTION}/modeling/ssod/utils.py": {
-        # 72 and 74: what the mask takes of two tensors goes back to where it took it, so `where` does; 81: both losses hand it masks
+        # 72 and 74: what the mask takes of two tensors goes back to where it took it, so `where` does
+        # 81: both losses hand it masks
         "PPF207": [72, 72, 74, 74, 81],
     },
     f"{DETECTION}/modeling/transformers/dino_transformer.py": {"PPF205": [606]},  # a zero; 604 is an infinity
