@@ -49,6 +49,7 @@ def test_the_numbers_of_all_steps(made: str, row: int) -> None:
         "bounds = list(range(1, 4))",
         "bounds = list(range(steps, 9 * steps, steps))",  # one an epoch
         "bounds = [i * steps for i in range(epochs)]",
+        "bounds = list(np.arange(stop=steps))",  # Python's range takes no keyword
         "bounds = [i * steps for i in milestones]",
         "bounds = []\nfor i in milestones:\n    bounds.append(i)",
         "bounds, others = [30, 60], []\nfor i in range(steps):\n    others.append(i)",

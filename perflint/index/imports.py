@@ -202,7 +202,7 @@ class Imports(Part):
     def _passed(self, file: FileIndex) -> Iterator[str]:
         """The modules that a file names to functions that import them: ``load("trainers", "fast")``."""
         for where, scope, name in self._importing():
-            for _, _, call in file.calls_named(scope.name):
+            for _, _, call in file.calls_named(scope.name) if file.has_words(scope.name) else ():
                 texts = [(each, argument_for(scope, call, each)) for each in scope.parameters]
                 given = {each: [text] for each, text in texts if text is not None and string_of(text) is not None}
                 if given and (where is file or scope.name in file.names.bound or isinstance(call.func, ast.Attribute)):

@@ -598,9 +598,12 @@ def _begin_losses(at: Place) -> frozenset[ast.AST]:
         for statement, func in calls
         if isinstance(func, ast.Attribute) and func.attr == "backward"
     ]
-    found = set[ast.AST]()
+    found, seen = set[ast.AST](), set[ast.AST]()
     for value, place in waiting:  # grows in the loop
-        for source in sources(value, place, through=Through.NAME | Through.ITEM):
+        # a loop may scale a loss again: what was looked at leads nowhere else
+        begins = sources(value, place, through=Through.NAME | Through.ITEM) if value not in seen else ()
+        seen.add(value)
+        for source in begins:
             node = base_of(source.node)
             if isinstance(node, ast.Call) and means_scaler(called_name(node.func).rpartition(".")[0]):
                 waiting += [(each, source.place) for each in node.args]
